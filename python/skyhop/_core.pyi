@@ -224,10 +224,13 @@ class Scenario:
     def warnings(self) -> list[str]:
         """What to know about a scenario that is right: old elements, entries of files that were left out."""
 
-    def sky_json(self, at_s: float) -> str:
-        """Everything at a moment: `{"at_s", "utc", "elevation_mask_deg", "satellites": [{"name", "latitude_deg",
-        "longitude_deg", "altitude_km"}], "stations": [the same and "satellite", "elevation_deg", "azimuth_deg",
-        "range_km"], "isls": [[name, name]], "flows": [{"flow", "hops"}]}`.
+    def sky_json(self, at_s: float, seed: int = 1) -> str:
+        """Everything at a moment of a run with this seed.
+
+        `{"at_s", "utc", "elevation_mask_deg", "satellites": [{"name", "latitude_deg", "longitude_deg",
+        "altitude_km"}], "stations": [the same and "satellite", "elevation_deg", "azimuth_deg", "range_km", "antennas"],
+        "isls": [[name, name]], "flows": [{"flow", "hops"}]}`. `antennas` has "satellite" and its angles for each
+        antenna, and "up", which is false while the satellite is acquired.
         """
 
     def passes_json(self) -> str:
@@ -253,8 +256,8 @@ class Scenario:
         instant, null without a path; `ways` lists `[n, [node, ...]]` for each instant n at which the path is another
         than before. Raises ValueError for a step that makes too many instants.
         """
-    def path_json(self, at_s: float) -> str:
-        """The ways of all flows at a moment.
+    def path_json(self, at_s: float, seed: int = 1) -> str:
+        """The ways of all flows at a moment of a run with this seed, over the routes that are in force then.
 
         `{"at_s", "flows": [{"flow", "from", "to", "delay_s", "hops": [{"from", "to", "link", "kind", "delay_s",
         "range_km", "elevation_deg"}]}]}`. Between wired nodes range and elevation are null, between satellites the

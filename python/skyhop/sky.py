@@ -72,7 +72,8 @@ def sky(
     if coverage is not None:
         from skyhop import worldmap
 
-        mask_deg = state["elevation_mask_deg"] or 0.0
+        # Below 0° the Earth is in the way of who stands on the ground.
+        mask_deg = max(state["elevation_mask_deg"] or 0.0, 0.0)
         _draw(worldmap.coverage(_positions(state), mask_deg=mask_deg, at_s=moment), coverage)
     if as_json:
         typer.echo(json.dumps(state, indent=1))
@@ -81,9 +82,12 @@ def sky(
     typer.echo(f"{moment:g} s{when}: {len(state['satellites'])} satellites, {len(state['isls'])} links between them")
     table = terminal.table("station", "satellite", "elevation (°)", "azimuth (°)", "range (km)")
     for station in state["stations"]:
-        numbers = (station[key] for key in ("elevation_deg", "azimuth_deg", "range_km"))
-        shown = ("–" if number is None else f"{number:.1f}" for number in numbers)
-        table.add_row(station["name"], station["satellite"] or "–", *shown)
+        for number, antenna in enumerate(station["antennas"]):
+            name = station["name"] if number == 0 else f"{station['name']}, antenna {number + 1}"
+            satellite = antenna["satellite"] or "–"
+            satellite += " (acquiring)" if antenna["satellite"] and not antenna["up"] else ""
+            angles = (antenna[key] for key in ("elevation_deg", "azimuth_deg", "range_km"))
+            table.add_row(name, satellite, *("–" if one is None else f"{one:.1f}" for one in angles))
     if state["stations"]:
         terminal.console().print(table)
 
@@ -442,6 +446,15 @@ def _of_run(folder: Path, *names: str) -> tuple[str, list[pl.DataFrame | None]]:
         return text, [_table(folder / f"{name}.parquet") for name in names]
 
 
+def _seed_of(folder: Path) -> int:
+    """The seed of a run, by which stations may have chosen their satellites."""
+    file = folder / "manifest.json"
+    try:
+        return int(json.loads(file.read_text(encoding="utf-8"))["seed"])
+    except (ValueError, KeyError, TypeError):
+        terminal.fail(f"{file} is not the manifest of a run: it has no seed")
+
+
 def _table(file: Path) -> pl.DataFrame | None:
     import polars as pl
 
@@ -486,6 +499,6 @@ def export_sky(
         moment = terminal.seconds(at)
         if moment > scenario.duration_s:
             terminal.fail(f"--at {at}: the scenario ends at {scenario.duration_s:g} s")
-        collection = globe.geojson(json.loads(scenario.sky_json(moment)))
+        collection = globe.geojson(json.loads(scenario.sky_json(moment, _seed_of(run_folder))))
         folders.write(geojson, json.dumps(collection, indent=1) + "\n")
         typer.echo(str(geojson))

@@ -87,6 +87,24 @@ def test_the_sky_at_a_moment_and_its_maps(tmp_path: Path, scenario: Path) -> Non
     assert call("sky", scenario, "--out", tmp_path / "map.gif").exit_code == 2
 
 
+def test_the_sky_has_every_antenna_of_a_station(tmp_path: Path, scenario: Path) -> None:
+    """One satellite stood for all antennas."""
+    two = tmp_path / "two.toml"
+    text = scenario.read_text(encoding="utf-8")
+    two.write_text(text.replace('palermo = { city = "Palermo" }', 'palermo = { city = "Palermo", antennas = 2 }'))
+    result = call("sky", two)
+    assert "palermo, antenna 2" in result.stdout, result.output
+    state = json.loads(call("sky", two, "--json").stdout)
+    palermo, other = state["stations"] if state["stations"][0]["name"] == "palermo" else state["stations"][::-1]
+    names = [antenna["satellite"] for antenna in palermo["antennas"]]
+    assert len(set(names)) == 2 and palermo["satellite"] == names[0] and len(other["antennas"]) == 1
+    assert all(name in result.stdout for name in names if name is not None)
+    (drawn,) = [
+        one["properties"] for one in czml.geojson(state)["features"] if one["properties"].get("name") == "palermo"
+    ]
+    assert drawn["antennas"] == palermo["antennas"]
+
+
 def test_passes_over_a_city_or_a_point(tmp_path: Path) -> None:
     elements = tmp_path / "iss.tle"
     elements.write_text(LINES, encoding="utf-8")
@@ -315,6 +333,26 @@ def test_positions_are_neither_too_many_nor_none(tmp_path: Path, run_folder: Pat
         # 68 nodes over 600 s; 20 million positions at most.
         assert wrong.exit_code == 2 and "use 0.003 s or more" in wrong.stderr
     assert "--step 1x:" in call("export-sky", run_folder, "--czml", tmp_path / "x", "--step", "1x").stderr
+
+
+def test_geojson_of_a_run_has_the_satellites_of_its_seed(tmp_path: Path, scenario: Path) -> None:
+    """Stations that choose by chance had the satellites of seed 1, whatever the seed of the run."""
+    file, folder, out = tmp_path / "random.toml", tmp_path / "random", tmp_path / "random.geojson"
+    handover = 'preset = "iridium"\ngsl = { handover = { policy = "random", every = "60 s" } }'
+    file.write_text(scenario.read_text(encoding="utf-8").replace('preset = "iridium"', handover), encoding="utf-8")
+    assert call("run", file, "--out", folder, "--seed", "7").exit_code == 0
+    rows = pl.read_parquet(folder / "handovers.parquet").filter(pl.col("kind") == "satellite").sort("time_s")
+    for at_s in (30, 250, 450, 590):
+        assert call("export-sky", folder, "--geojson", out, "--at", f"{at_s} s").exit_code == 0
+        features = json.loads(out.read_text(encoding="utf-8"))["features"]
+        drawn = {one["properties"]["name"]: one["properties"] for one in features if "antennas" in one["properties"]}
+        assert set(drawn) == {"palermo", "houston"}
+        for name, station in drawn.items():
+            before = rows.filter((pl.col("terminal") == name) & (pl.col("time_s") <= at_s))
+            assert station["satellite"] == before["to"][-1], (at_s, name)
+    (folder / "manifest.json").write_text("{}", encoding="utf-8")
+    wrong = call("export-sky", folder, "--geojson", out)
+    assert wrong.exit_code == 2 and "it has no seed" in wrong.stderr
 
 
 def test_geojson_lies_on_the_globe(tmp_path: Path, run_folder: Path) -> None:

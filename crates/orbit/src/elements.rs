@@ -9,6 +9,9 @@ use crate::{OrbitError, Utc, Vec3};
 use skyhop_base::{Angle, Time};
 use std::f64::consts::PI;
 
+/// The equator of WGS 72, below which SGP4 calls a satellite decayed.
+const GROUND_KM: f64 = 6378.135;
+
 /// One set of elements: mean elements in the sense of SGP4, and only of SGP4.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MeanElements {
@@ -95,7 +98,9 @@ enum Theory {
 
 impl Propagator {
     /// Position in km and velocity in km/s in the frame TEME, so many minutes after the epoch of the elements; `None`
-    /// when the orbit has ended by then (drag has changed it beyond what the theory describes).
+    /// when the orbit has ended by then: drag has changed it beyond what the theory describes, or the satellite is
+    /// below the ground (error 6 of the published program). An orbit that has ended may have positions again later,
+    /// which mean nothing: [`Catalogue::leave_out_ends`](crate::Catalogue::leave_out_ends).
     pub fn teme_at_minutes(&self, minutes: f64) -> Option<(Vec3, Vec3)> {
         let (position, velocity) = match &self.theory {
             Theory::NearEarth(orbit) => orbit.at(minutes)?,
@@ -106,7 +111,8 @@ impl Propagator {
             }
         };
         let finite = |v: Vec3| v.x.is_finite() && v.y.is_finite() && v.z.is_finite();
-        (finite(position) && finite(velocity)).then_some((position, velocity))
+        let flies = position.norm() >= GROUND_KM;
+        (finite(position) && finite(velocity) && flies).then_some((position, velocity))
     }
 
     /// The same at an instant.
@@ -131,10 +137,14 @@ impl Flight {
         Flight { propagator, start, offset_minutes }
     }
 
+    /// Position in km and velocity in km/s; `None` when the orbit has ended.
+    pub fn teme(&self, t: Time) -> Option<(Vec3, Vec3)> {
+        self.propagator.teme_at_minutes(self.offset_minutes + t.as_secs_f64() / 60.0)
+    }
+
     /// In km. A satellite whose orbit has ended is at the Earth's centre, where nobody sees it.
     pub fn teme_km(&self, t: Time) -> Vec3 {
-        let found = self.propagator.teme_at_minutes(self.offset_minutes + t.as_secs_f64() / 60.0);
-        found.map_or(Vec3::ZERO, |(position, _)| position)
+        self.teme(t).map_or(Vec3::ZERO, |(position, _)| position)
     }
 
     /// By how much the Earth is turned against TEME.

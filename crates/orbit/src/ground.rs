@@ -142,6 +142,15 @@ impl Site {
         azimuth.to_degrees().rem_euclid(360.0)
     }
 
+    /// The point in this direction, degrees from north over east and above the horizon, so many km away.
+    #[cfg(test)]
+    pub(crate) fn along(&self, azimuth_deg: f64, elevation_deg: f64, km: f64) -> Vec3 {
+        let (sin_az, cos_az) = libm::sincos(azimuth_deg.to_radians());
+        let (sin_el, cos_el) = libm::sincos(elevation_deg.to_radians());
+        let level = self.north * cos_az + self.east * sin_az;
+        self.position + (level * cos_el + self.up * sin_el) * km
+    }
+
     /// Unit vector towards the zenith.
     pub fn up(&self) -> Vec3 {
         self.up

@@ -22,6 +22,7 @@ mod epoch;
 mod error;
 mod ground;
 mod index;
+mod lasting;
 mod motion;
 mod near_earth;
 mod passes;

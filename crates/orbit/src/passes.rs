@@ -1,5 +1,6 @@
 //! When a satellite passes over a station.
 
+use crate::visibility::is_below_horizon;
 use crate::{Earth, Motion, Site};
 use skyhop_base::{Angle, Duration, Time};
 
@@ -21,11 +22,16 @@ pub struct Pass {
     pub set: Time,
 }
 
-/// The passes of a satellite over a station between two instants, in order. Maxima of the elevation that are less than
-/// 20 s apart count as one.
+/// The passes of a satellite over a station between two instants, in order. A mask below the horizon is the horizon.
+/// Maxima of the elevation that are less than 20 s apart count as one.
 pub fn passes(earth: &Earth, site: &Site, satellite: &Motion, from: Time, until: Time, mask: Angle) -> Vec<Pass> {
     let sin_mask = libm::sin(mask.radians());
-    let height = |t: Time| site.sin_elevation(satellite.earth_fixed_km(earth, t));
+    let height = |t: Time| {
+        let place = satellite.earth_fixed_km(earth, t);
+        // Less than any sine where a mask below the horizon looks at the Earth.
+        let is_hidden = sin_mask < 0.0 && is_below_horizon(earth, site.position(), place);
+        if is_hidden { -2.0 } else { site.sin_elevation(place) }
+    };
     let mut passes = Vec::new();
     // The last three looks; the middle one is the highest where the elevation has a maximum.
     let (mut before, mut now) = ((from, height(from)), (from, height(from)));
@@ -147,6 +153,29 @@ mod tests {
         let middle = found[3].culmination;
         let clipped = passes(&earth, &site(90.0, 0.0), &satellite, middle, found[4].culmination, mask);
         assert_eq!((clipped.len(), clipped[0].rise, clipped[1].set), (2, middle, found[4].culmination));
+    }
+
+    #[test]
+    fn nothing_passes_below_the_horizon() {
+        let (earth, satellite) = (Earth::NS2, motion(53.0, 40.0));
+        let of_mask = |degrees| {
+            passes(
+                &earth,
+                &site(45.0, 9.0),
+                &satellite,
+                Time::ZERO,
+                Time::from_secs_f64(86_400.0),
+                Angle::from_degrees(degrees),
+            )
+        };
+        let (level, low) = (of_mask(0.0), of_mask(-30.0));
+        assert!(level.len() > 3 && level.len() == low.len(), "{level:?} {low:?}");
+        for (a, b) in level.iter().zip(&low) {
+            // The horizon is found to a thousandth of a degree.
+            let differ = |a: Time, b: Time| (a.as_secs_f64() - b.as_secs_f64()).abs();
+            assert!(differ(a.rise, b.rise) < 0.1 && differ(a.set, b.set) < 0.1, "{a:?} {b:?}");
+            assert!((a.highest.degrees() - b.highest.degrees()).abs() < 1e-6, "{a:?} {b:?}");
+        }
     }
 
     #[test]

@@ -16,7 +16,8 @@ pub struct Coverage {
 }
 
 /// Coverage of a satellite at `altitude` over stations that need `mask` of elevation: sin η = R cos ε / r,
-/// λ = 90° − ε − η (`algorithms.md` §5.4). `mask` from −90° to 90°; below the horizon's dip the whole visible cap.
+/// λ = 90° − ε − η (`algorithms.md` §5.4). `mask` from −90° to 90°; at sea level the Earth hides what a mask below 0°
+/// would add, which counts here all the same.
 pub fn coverage(earth: &Earth, altitude: Length, mask: Angle) -> Coverage {
     let radius = earth.radius_km + altitude.km();
     let (_, cos_mask) = libm::sincos(mask.radians());
@@ -39,6 +40,22 @@ pub fn grazing_altitude_km(earth: &Earth, a: Vec3, b: Vec3) -> f64 {
     // Nearest point of the segment to the Earth's centre: at the foot of the perpendicular, or at an end.
     let along = if squared > 0.0 { (-a.dot(line) / squared).clamp(0.0, 1.0) } else { 0.0 };
     (a + line * along).norm() - earth.radius_km
+}
+
+/// Whether the Earth, an ellipsoid, hides `there` from a station or user `here`; both Earth-fixed, km. The horizon of
+/// who is below the ellipsoid is level.
+pub fn is_below_horizon(earth: &Earth, here: Vec3, there: Vec3) -> bool {
+    // Where the ellipsoid is a sphere of radius 1.
+    let scaled = |p: Vec3| {
+        let across = 1.0 / earth.radius_km;
+        Vec3::new(p.x * across, p.y * across, p.z * across / (1.0 - earth.flattening))
+    };
+    let (a, b) = (scaled(here), scaled(there));
+    let line = b - a;
+    let squared = line.dot(line);
+    let along = if squared > 0.0 { (-a.dot(line) / squared).clamp(0.0, 1.0) } else { 0.0 };
+    // A millimetre: a station on the ground sees what stands level.
+    (a + line * along).norm() < a.norm().min(1.0) - 1e-10
 }
 
 /// Longest line in km between two satellites at `radius_km` that stays above `margin_km` of altitude:
@@ -65,6 +82,39 @@ mod tests {
         assert!((grazing_altitude_km(&earth, a, b) - 150.0).abs() < 1e-9);
         let (a, b) = ends(half * 1.001);
         assert!(grazing_altitude_km(&earth, a, b) < 150.0);
+    }
+
+    #[test]
+    fn the_horizon_dips_below_who_stands_high() {
+        use crate::{GroundPoint, GroundStation};
+        for earth in [Earth::NS2, Earth::WGS84] {
+            for (latitude, km, dip_deg) in
+                [(0.0, 0.0, 0.0), (38.0, -0.4, 0.0), (38.0, 0.0, 0.0), (38.0, 12.0, 3.51), (80.0, 30.0, 5.55)]
+            {
+                let point = GroundPoint {
+                    latitude: Angle::from_degrees(latitude),
+                    longitude: Angle::from_degrees(10.0),
+                    altitude: Length::from_km(km),
+                };
+                let site = GroundStation::new(point).unwrap().site(&earth);
+                let (mut lowest, mut highest): (f64, f64) = (90.0, -90.0);
+                // A ring of points 3000 km away around the station, between 10° below and 10° above its plane.
+                for azimuth in (0..360).step_by(5) {
+                    for tenth in -1000..1000 {
+                        let elevation = f64::from(tenth) / 100.0;
+                        let target = site.along(azimuth.into(), elevation, 3000.0);
+                        if is_below_horizon(&earth, site.position(), target) {
+                            highest = highest.max(elevation);
+                        } else {
+                            lowest = lowest.min(elevation);
+                        }
+                    }
+                }
+                // The ellipsoid's horizon differs by some hundredths of a degree between north and east.
+                assert!((lowest + dip_deg).abs() < 0.04, "{latitude} deg, {km} km: {lowest}");
+                assert!((highest + dip_deg).abs() < 0.04, "{latitude} deg, {km} km: {highest}");
+            }
+        }
     }
 
     #[test]

@@ -89,8 +89,9 @@ impl Scenario {
         self.0.canonical_json()
     }
 
-    fn path_json(&self, py: Python<'_>, at_s: f64) -> PyResult<String> {
-        text(py, py.detach(|| skyhop::paths_at(&self.0, at_s)))
+    #[pyo3(signature = (at_s, seed = 1))]
+    fn path_json(&self, py: Python<'_>, at_s: f64, seed: u64) -> PyResult<String> {
+        text(py, py.detach(|| skyhop::paths_at(&self.0, at_s, seed)))
     }
 
     fn ways_json(&self, py: Python<'_>, step_s: f64) -> PyResult<String> {
@@ -107,8 +108,9 @@ impl Scenario {
         self.0.all_warnings()
     }
 
-    fn sky_json(&self, py: Python<'_>, at_s: f64) -> PyResult<String> {
-        text(py, py.detach(|| skyhop::sky_at(&self.0, at_s)))
+    #[pyo3(signature = (at_s, seed = 1))]
+    fn sky_json(&self, py: Python<'_>, at_s: f64, seed: u64) -> PyResult<String> {
+        text(py, py.detach(|| skyhop::sky_at(&self.0, at_s, seed)))
     }
 
     fn passes_json(&self, py: Python<'_>) -> PyResult<String> {

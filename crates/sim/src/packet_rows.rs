@@ -8,6 +8,7 @@ use crate::packet::{Flags, Packet};
 use crate::records::{PacketEvent, PacketRow, Records, moved};
 use crate::simulation::Simulation;
 use skyhop_base::Time;
+use skyhop_topology::LinkId;
 use std::collections::BTreeMap;
 use std::mem::take;
 
@@ -24,6 +25,9 @@ impl Simulation {
             Codepoint::Ect1 if !has_payload => Codepoint::Ect0,
             codepoint => codepoint,
         };
+        // An ACK that has arrived is at no link.
+        let at_link = event != PacketEvent::Ack;
+        let is_roaming = at_link && self.topology.links()[LinkId::new(link)].to.is_none();
         let records = &mut self.recorder.records;
         let blocks = records.sack_ranges.len();
         records.sack_ranges.extend(&header.blocks);
@@ -32,6 +36,7 @@ impl Simulation {
         records.packets.push(PacketRow {
             time,
             link,
+            to: is_roaming.then_some(packet.to),
             event,
             flow: packet.flow,
             seq,
@@ -63,6 +68,7 @@ impl Simulation {
         records.packets.push(PacketRow {
             time: self.now,
             link,
+            to: None,
             event: PacketEvent::TakenForLost,
             flow,
             seq: Some(seq),

@@ -494,10 +494,14 @@ impl PacketEvent {
     }
 }
 
+/// Large because its table has a column for each of its values.
 #[derive(Clone, Debug)]
 pub struct PacketRow {
     pub time: Time,
     pub link: u32,
+    /// The node to which the link takes the packet, where its name does not say that: at uplinks, downlinks and links
+    /// across a seam.
+    pub to: Option<u32>,
     pub event: PacketEvent,
     pub flow: u32,
     /// Segment number; of an ACK the highest segment that it acknowledges, `None` when none.

@@ -6,7 +6,7 @@
 
 use crate::Error;
 use crate::table_files::{Csv, CsvTables, Files, Parquet};
-use crate::tables::{RecordsHasher, TABLES, has_rows_in_order, row_order, table};
+use crate::tables::{RecordsHasher, TABLES, has_rows_in_order, is_hashed, row_order, table};
 use arrow_array::RecordBatch;
 use arrow_schema::DataType;
 use parquet::arrow::ProjectionMask;
@@ -36,6 +36,8 @@ struct LongTable {
     pieces: Vec<usize>,
     /// Whether every piece has its rows in the order in which the hash takes them.
     in_order: bool,
+    /// For each column whether the hash contains it.
+    hashed: Vec<bool>,
 }
 
 impl<'a> LongTables<'a> {
@@ -69,7 +71,8 @@ impl<'a> LongTables<'a> {
                 Some(CsvTables::Short) | None => None,
             };
             let parquet = files.create(&parquet_name(name), |file| Parquet::new(file, batch))?;
-            let table = LongTable { parquet, csv, pieces: Vec::new(), in_order: true };
+            let hashed = vec![false; batch.num_columns()];
+            let table = LongTable { parquet, csv, pieces: Vec::new(), in_order: true, hashed };
             self.open.insert(name, table);
         }
         let long = self.open.get_mut(name).expect("it is open by now");
@@ -79,6 +82,9 @@ impl<'a> LongTables<'a> {
         }
         long.pieces.push(batch.num_rows());
         long.in_order = long.in_order && has_rows_in_order(batch);
+        for ((hashed, field), column) in long.hashed.iter_mut().zip(batch.schema().fields()).zip(batch.columns()) {
+            *hashed |= is_hashed(name, field.name(), column);
+        }
         Ok(())
     }
 
@@ -111,14 +117,14 @@ impl<'a> LongTables<'a> {
     }
 
     fn close(&mut self, name: &'static str, hasher: &mut RecordsHasher) -> Result<(), Error> {
-        let LongTable { parquet, csv, pieces, in_order } = self.open.remove(name).expect("it is open");
+        let LongTable { parquet, csv, pieces, in_order, hashed } = self.open.remove(name).expect("it is open");
         let file = parquet_name(name);
         self.files.written(&file, parquet.finish())?;
         if let Some(csv) = csv {
             self.files.written(&csv_name(name), csv.finish())?;
         }
-        let hashed = self.files.open(&file).and_then(|file| hash(&file, name, &pieces, in_order, hasher));
-        self.files.written(&file, hashed)
+        let done = self.files.open(&file).and_then(|file| hash(&file, name, &pieces, (in_order, &hashed), hasher));
+        self.files.written(&file, done)
     }
 }
 
@@ -131,9 +137,15 @@ fn csv_name(table: &str) -> String {
 }
 
 /// Adds the table in `file` to `hasher` as [`RecordsHasher::table`] does with a whole one.
-fn hash(file: &File, name: &str, pieces: &[usize], in_order: bool, hasher: &mut RecordsHasher) -> io::Result<()> {
+fn hash(
+    file: &File,
+    name: &str,
+    pieces: &[usize],
+    (in_order, hashed): (bool, &[bool]),
+    hasher: &mut RecordsHasher,
+) -> io::Result<()> {
     let schema = ParquetRecordBatchReaderBuilder::try_new(file.try_clone()?)?.schema().clone();
-    hasher.begin(name, pieces.iter().sum(), schema.fields().len());
+    hasher.begin(name, pieces.iter().sum(), hashed.iter().filter(|&&hashed| hashed).count());
     // The order within an instant depends on the columns of text.
     let keys = schema
         .fields()
@@ -141,7 +153,7 @@ fn hash(file: &File, name: &str, pieces: &[usize], in_order: bool, hasher: &mut 
         .enumerate()
         .filter(|(_, field)| !in_order && (field.name() == "time_s" || *field.data_type() == DataType::Utf8View));
     let keys: Vec<usize> = keys.map(|(column, _)| column).collect();
-    for (column, field) in schema.fields().iter().enumerate() {
+    for (column, field) in schema.fields().iter().enumerate().filter(|&(column, _)| hashed[column]) {
         for (group, &length) in pieces.iter().enumerate() {
             let reader = ParquetRecordBatchReaderBuilder::try_new(file.try_clone()?)?;
             let wanted = ProjectionMask::leaves(reader.parquet_schema(), keys.iter().copied().chain([column]));
@@ -167,7 +179,8 @@ fn hash(file: &File, name: &str, pieces: &[usize], in_order: bool, hasher: &mut 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Progress, RunOptions, Scenario, run, run_into};
+    use crate::{Progress, RunOptions, Scenario, records_hash, run, run_into};
+    use arrow_array::{Array, BooleanArray, StringViewArray};
     use arrow_select::concat::concat_batches;
     use std::fs;
     use std::path::Path;
@@ -306,6 +319,88 @@ mod tests {
         assert_eq!(joined.num_rows(), whole.num_rows());
         for (field, (a, b)) in whole.schema().fields().iter().zip(joined.columns().iter().zip(whole.columns())) {
             assert!(a == b, "{} differs", field.name());
+        }
+    }
+
+    /// A satellite whose one transmitter serves two stations.
+    const SHARED: &str = r#"
+        duration = "4 s"
+        profile = "rfc"
+        records = { packets = ["geo-0->ground", "hub->sky", "hub->office"] }
+
+        [constellation]
+        preset = "geo"
+        longitudes = ["10 deg"]
+        gsl = { rate = "1 Mbit/s" }
+
+        [stations]
+        hub = { city = "Palermo" }
+        rome = { city = "Rome" }
+        tunis = { city = "Tunis" }
+
+        [[links]]
+        between = ["hub", "office"]
+        rate = "10 Mbit/s"
+        delay = "1 ms"
+
+        [[flows]]
+        name = "hub-rome"
+        from = "hub"
+        to = "rome"
+        udp = {}
+        application = { constant_rate = { rate = "100 kbit/s", payload = "500 B" } }
+
+        [[flows]]
+        name = "office-tunis"
+        from = "office"
+        to = "tunis"
+        tcp = "sack"
+        application = "ftp"
+    "#;
+
+    #[test]
+    fn rows_at_a_downlink_say_who_receives() {
+        let scenario = Scenario::from_toml(SHARED, "<test>", &[]).unwrap_or_else(|error| panic!("{error}"));
+        let whole = run(&scenario, &RunOptions::with_seed(5), &Progress::new()).unwrap();
+        let packets = whole.table("packets").unwrap();
+        let texts = |name: &str| {
+            let column = packets.column_by_name(name).unwrap().as_any().downcast_ref::<StringViewArray>().unwrap();
+            column.iter().map(|text| text.unwrap_or("-").to_owned()).collect::<Vec<_>>()
+        };
+        let (links, flows, tos) = (texts("link"), texts("flow"), texts("to"));
+        let is_ack = packets.column_by_name("is_ack").unwrap().as_any().downcast_ref::<BooleanArray>().unwrap();
+        let mut counts: BTreeMap<(String, String, bool, String), usize> = BTreeMap::new();
+        for row in 0..packets.num_rows() {
+            let key = (links[row].clone(), flows[row].clone(), is_ack.value(row), tos[row].clone());
+            *counts.entry(key).or_default() += 1;
+        }
+        let found: Vec<(&str, &str, bool, &str)> =
+            counts.keys().map(|(link, flow, is_ack, to)| (&**link, &**flow, *is_ack, &**to)).collect();
+        let expected = [
+            ("geo-0->ground", "hub-rome", false, "rome"),
+            ("geo-0->ground", "office-tunis", false, "tunis"),
+            ("geo-0->ground", "office-tunis", true, "hub"),
+            ("hub->office", "office-tunis", true, "-"),
+            ("hub->sky", "hub-rome", false, "geo-0"),
+            ("hub->sky", "office-tunis", false, "geo-0"),
+        ];
+        assert_eq!(found, expected, "{counts:?}");
+
+        // The hash has the column where it holds something, in memory and over files that are written in pieces.
+        let mut empty = whole.records.clone();
+        empty.packets.iter_mut().for_each(|row| row.to = None);
+        assert_ne!(records_hash(&empty), records_hash(&whole.records));
+        for records in [&empty, &whole.records] {
+            let folder = tempfile::tempdir().unwrap();
+            let files = Files { folder: folder.path(), shown: folder.path() };
+            let mut tables = LongTables::new(&files, None);
+            let mut rest = records.clone();
+            for packets in [rest.packets.drain(..50).collect(), rest.packets.drain(..70).collect()] {
+                let (flow_names, link_names) = (rest.flow_names.clone(), rest.link_names.clone());
+                let node_names = rest.node_names.clone();
+                tables.add(&Records { packets, flow_names, link_names, node_names, ..Records::default() }).unwrap();
+            }
+            assert_eq!(tables.finish(&rest).unwrap().1, records_hash(records));
         }
     }
 

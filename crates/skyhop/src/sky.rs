@@ -1,24 +1,28 @@
 //! The sky of a scenario without running it: who is where, who sees whom, and when.
 
 use crate::Error;
-use crate::paths::{advance, hops};
+use crate::paths::{Network, hops};
 use serde_json::{Value, json};
 use skyhop_base::{Duration, Index, Time};
-use skyhop_orbit::{Earth, GroundPoint, Motion, Phasing, Preset, Walker, passes};
+use skyhop_orbit::{Earth, GroundPoint, Motion, Phasing, Preset, Vec3, Walker, passes};
 use skyhop_scenario::Scenario;
 use skyhop_topology::{LinkKind, NodeId, NodeKind, Topology, TopologySpec};
 
 /// Largest number of positions of an ephemeris: a gigabyte of text.
 const MOST_POSITIONS: f64 = 2e7;
 
-/// Everything at `at_s` seconds: satellites with their place on the globe, stations with the satellite that serves
-/// them, links between satellites that are up, ways of the flows.
+/// Everything at `at_s` seconds of a run with this seed: satellites with their place on the globe, stations with the
+/// satellites that serve them, links between satellites that are up, ways of the flows. `antennas` of a station has for
+/// each antenna the satellite at which it points (null without one), where that stands, and whether the link is up,
+/// which it is not while the satellite is acquired. `satellite` and its angles are those of the first antenna that has
+/// one.
 ///
 /// # Errors
 /// [`Error::OutsideRun`] for a moment before the start or after the end; [`Error::Simulation`].
-pub fn sky_at(scenario: &Scenario, at_s: f64) -> Result<Value, Error> {
+pub fn sky_at(scenario: &Scenario, at_s: f64, seed: u64) -> Result<Value, Error> {
     let spec = scenario.simulation_spec();
-    let (mut topology, at) = advance(scenario, at_s)?;
+    let mut network = Network::at(scenario, at_s, seed)?;
+    let (topology, at) = (&network.topology, network.at);
     let (mut satellites, mut stations) = (Vec::new(), Vec::new());
     for index in 0..topology.nodes().len() {
         let node = NodeId::from_usize(index);
@@ -35,13 +39,25 @@ pub fn sky_at(scenario: &Scenario, at_s: f64) -> Result<Value, Error> {
             satellites.push(place);
             continue;
         }
-        let serving = topology.serving(node);
-        let look = serving.and_then(|satellite| topology.look(node, satellite, at));
+        let antennas: Vec<Value> = topology
+            .antennas(node)
+            .map(|(uplink, satellite)| {
+                let look = satellite.and_then(|satellite| topology.look(node, satellite, at));
+                json!({
+                    "satellite": satellite.map(|satellite| topology.nodes()[satellite].name.as_str()),
+                    "elevation_deg": look.map(|look| look.elevation.degrees()),
+                    "azimuth_deg": look.map(|look| look.azimuth.degrees()),
+                    "range_km": look.map(|look| look.slant_range.km()),
+                    "up": topology.is_up(uplink),
+                })
+            })
+            .collect();
+        let first = antennas.iter().find(|antenna| !antenna["satellite"].is_null());
         let mut place = place;
-        place["satellite"] = serving.map(|satellite| topology.nodes()[satellite].name.clone()).into();
-        place["elevation_deg"] = look.map(|look| look.elevation.degrees()).into();
-        place["azimuth_deg"] = look.map(|look| look.azimuth.degrees()).into();
-        place["range_km"] = look.map(|look| look.slant_range.km()).into();
+        for key in ["satellite", "elevation_deg", "azimuth_deg", "range_km"] {
+            place[key] = first.map_or(Value::Null, |antenna| antenna[key].clone());
+        }
+        place["antennas"] = antennas.into();
         stations.push(place);
     }
     let up = topology.links().enumerated().filter(|(id, link)| link.kind == LinkKind::Isl && topology.is_up(*id));
@@ -54,8 +70,8 @@ pub fn sky_at(scenario: &Scenario, at_s: f64) -> Result<Value, Error> {
     let isls = json!(isls);
     let mut flows = Vec::new();
     for flow in &spec.flows {
-        let path = topology.path(flow.from, flow.to, at);
-        let hops = path.map_or_else(Vec::new, |path| hops(&topology, &path));
+        let path = network.path(flow.from, flow.to);
+        let hops = path.map_or_else(Vec::new, |path| hops(&network.topology, &path));
         flows.push(json!({ "flow": flow.name, "hops": hops }));
     }
     let mask_deg = spec.topology.gsl.map(|gsl| gsl.elevation_mask.degrees());
@@ -199,6 +215,7 @@ pub(crate) fn element_planes(scenario: &Scenario) -> Option<Value> {
 
 /// Earth-fixed positions in metres of all satellites and stations, every `step_s` seconds from the start to the end
 /// and once behind it, so that interpolation needs no end: `{"step_s", "epoch", "nodes": [{"name", "kind", "xyz_m"}]}`.
+/// A satellite that comes down after the end, but before the last position, stays where it is at the end.
 ///
 /// # Errors
 /// [`Error::Step`] for a step that is not a time or makes too many positions; [`Error::Simulation`].
@@ -216,15 +233,18 @@ pub fn ephemeris(scenario: &Scenario, step_s: f64) -> Result<Value, Error> {
     let nodes: Vec<Value> = (0..topology.nodes().len())
         .map(NodeId::from_usize)
         .filter(|&node| topology.position(node, Time::ZERO).is_some())
-        .map(|node| node_ephemeris(&topology, node, &moments))
+        .map(|node| node_ephemeris(&topology, node, &moments, Time::ZERO + scenario.duration))
         .collect();
     Ok(json!({ "step_s": step_s, "epoch": epoch(scenario).map(|start| start.to_string()), "nodes": nodes }))
 }
 
-fn node_ephemeris(topology: &Topology, node: NodeId, moments: &[Time]) -> Value {
+fn node_ephemeris(topology: &Topology, node: NodeId, moments: &[Time], end: Time) -> Value {
     // To the decimetre, which no globe shows.
     let metres = |km: f64| (km * 1e4).round() / 10.0;
-    let at = |&t: &Time| topology.position(node, t).map(|p| [metres(p.x), metres(p.y), metres(p.z)]);
+    // Whose orbit has ended is at the Earth's centre, through which nobody may be drawn.
+    let flies = |position: &Vec3| *position != Vec3::ZERO;
+    let position = |t: Time| topology.position(node, t).filter(flies).or_else(|| topology.position(node, t.min(end)));
+    let at = |&t: &Time| position(t).map(|p| [metres(p.x), metres(p.y), metres(p.z)]);
     let xyz_m: Vec<f64> = moments.iter().filter_map(at).flatten().collect();
     let kind = if topology.is_station(node) { "station" } else { "satellite" };
     json!({ "name": topology.nodes()[node].name, "kind": kind, "xyz_m": xyz_m })
@@ -265,4 +285,73 @@ pub fn presets() -> Value {
 
 fn epoch(scenario: &Scenario) -> Option<skyhop_orbit::Utc> {
     Some(scenario.constellation.as_ref()?.epoch?.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scenario(value: &Value) -> Scenario {
+        Scenario::from_json(value, "test", &[]).unwrap_or_else(|problems| panic!("{problems}"))
+    }
+
+    #[test]
+    fn every_antenna_of_a_station_has_its_satellite() {
+        let scenario = scenario(&json!({
+            "duration": "60 s", "profile": "rfc",
+            "constellation": {
+                "preset": "starlink-1",
+                "gsl": {
+                    "rate": "1 Mbit/s",
+                    "handover": { "policy": "random", "every": "15 s" },
+                    "switching": { "break_before_make": { "outage": "1 s" } },
+                },
+            },
+            "stations": { "hub": { "city": "Palermo", "antennas": 3 }, "user": { "city": "Rome" } },
+        }));
+        let at = |at_s: f64| {
+            let sky = sky_at(&scenario, at_s, 1).unwrap();
+            let [hub, user] = &sky["stations"].as_array().unwrap()[..] else { panic!("{sky}") };
+            (hub.clone(), user.clone())
+        };
+        let satellites = |station: &Value| -> Vec<String> {
+            let antennas = station["antennas"].as_array().unwrap();
+            antennas.iter().map(|antenna| antenna["satellite"].as_str().unwrap().to_owned()).collect()
+        };
+        let all = |station: &Value, is_up: bool| {
+            let antennas = station["antennas"].as_array().unwrap();
+            antennas.iter().all(|antenna| antenna["up"] == is_up && antenna["elevation_deg"].as_f64().unwrap() > 25.0)
+        };
+        let (hub, user) = at(10.0);
+        let mut three = satellites(&hub);
+        assert_eq!((three.len(), three[0].as_str()), (3, hub["satellite"].as_str().unwrap()));
+        three.sort();
+        three.dedup();
+        assert_eq!(three.len(), 3, "no two antennas point at one satellite");
+        assert_eq!(satellites(&user), [user["satellite"].as_str().unwrap()]);
+        assert!(all(&hub, true) && all(&user, true), "{hub} {user}");
+        // The outage after a handover.
+        let (hub, _) = at(45.5);
+        assert!(all(&hub, false), "{hub}");
+    }
+
+    #[test]
+    fn nobody_is_drawn_inside_the_earth_behind_the_end() {
+        // 26483 with a B* of 0.005 comes down 1.98 days after its epoch.
+        let low = "LOW\n\
+                   1 26483U 00049A   25279.50000000  .00900000  00000-0  50000-2 0  9992\n\
+                   2 26483  63.4000 120.0000 0010000 270.0000  20.0000 16.10000000 12341\n";
+        let scenario = scenario(&json!({
+            "duration": "46 h", "profile": "rfc",
+            "constellation": { "elements": { "text": low }, "gsl": { "rate": "1 Mbit/s" } },
+            "stations": { "palermo": { "city": "Palermo" } },
+        }));
+        // The last positions are of 60 h and of 80 h.
+        let found = ephemeris(&scenario, 20.0 * 3600.0).unwrap();
+        let low = found["nodes"].as_array().unwrap().iter().find(|node| node["name"] == "low").unwrap();
+        let xyz: Vec<f64> = low["xyz_m"].as_array().unwrap().iter().map(|m| m.as_f64().unwrap()).collect();
+        let heights: Vec<f64> = xyz.chunks(3).map(|p| (p[0] * p[0] + p[1] * p[1] + p[2] * p[2]).sqrt()).collect();
+        assert_eq!(heights.len(), 5);
+        assert!(heights.iter().all(|&m| m > 6_478_137.0), "{heights:?}");
+    }
 }

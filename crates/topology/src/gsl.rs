@@ -11,7 +11,8 @@ use crate::{
     NodeId, Switching, Why,
 };
 use skyhop_base::{Angle, Duration, Index, IndexVec, Length, Time};
-use skyhop_orbit::{Site, SkyIndex, Vec3};
+use skyhop_orbit::visibility::is_below_horizon;
+use skyhop_orbit::{Earth, Site, SkyIndex, Vec3};
 
 /// From so many satellites on, and so many stations that look at one instant, an index is cheaper than looking at all.
 const INDEX_SATELLITES: usize = 256;
@@ -25,6 +26,7 @@ const CONDITION_CHECKS: Duration = Duration::from_secs(1);
 pub(crate) struct Gsls {
     pub rules: GslRules,
     pub options: GslOptions,
+    earth: Earth,
     /// Infinite without a limit.
     longest_km: f64,
     pub terminals: Vec<Terminal>,
@@ -54,6 +56,7 @@ pub(crate) struct Gsls {
 impl Gsls {
     /// `downlinks` by node. `planes` tell who trails whom.
     pub fn new(
+        earth: Earth,
         rules: GslRules,
         options: GslOptions,
         terminals: Vec<Terminal>,
@@ -72,6 +75,7 @@ impl Gsls {
         }
         let none = || -> IndexVec<NodeId, u32> { downlinks.iter().map(|_| 0).collect() };
         Gsls {
+            earth,
             rules,
             options,
             longest_km: options.longest.map_or(f64::INFINITY, |longest| longest.km()),
@@ -99,7 +103,10 @@ impl Gsls {
     /// The same for a satellite above the mask.
     fn reaches(&self, n: usize, site: &Site, place: Vec3) -> bool {
         let near = self.longest_km == f64::INFINITY || (place - site.position()).norm() <= self.longest_km;
-        near && !self.is_hidden(n, site, place)
+        // A mask below the horizon is for users in the air; nobody looks through the Earth.
+        let looks_down = self.terminals[n].sin_mask < 0.0;
+        near && !(looks_down && is_below_horizon(&self.earth, site.position(), place))
+            && !self.is_hidden(n, site, place)
     }
 
     fn is_hidden(&self, n: usize, site: &Site, place: Vec3) -> bool {

@@ -80,7 +80,7 @@ impl Topology {
                 satellite.then(|| links.roaming(LinkKind::Downlink, NodeId::from_usize(index), "ground"))
             };
             let downlinks = nodes.iter().enumerate().map(downlink).collect();
-            Gsls::new(rules, options.gsl, terminals, downlinks, &planes, beams)
+            Gsls::new(earth, rules, options.gsl, terminals, downlinks, &planes, beams)
         });
         let links = links.list;
         if let Some(name) = build::duplicate(links.iter().map(|link| link.name.as_str())) {
@@ -162,6 +162,13 @@ impl Topology {
     /// The satellite that serves a station, or that its (first) antenna is acquiring.
     pub fn serving(&self, station: NodeId) -> Option<NodeId> {
         self.terminal(station)?.serving
+    }
+
+    /// For each antenna of a station its transmitter, and the satellite that serves it or that it is acquiring.
+    pub fn antennas(&self, station: NodeId) -> impl Iterator<Item = (LinkId, Option<NodeId>)> {
+        let terminals = self.gsls.as_ref().map_or(&[][..], |gsls| &gsls.terminals);
+        let own = self.terminal(station).map_or(0..0, |first| first.siblings.clone());
+        terminals[own].iter().map(|terminal| (terminal.uplink, terminal.serving))
     }
 
     /// A station's (first) transmitter.
@@ -286,9 +293,16 @@ impl Topology {
 
     /// The way from one node to another over the links that are up, with the delays of `at`.
     pub fn path(&mut self, from: NodeId, to: NodeId, at: Time) -> Option<Path> {
+        self.path_by_routes_of(at, from, to, at)
+    }
+
+    /// The same over the routes that were renewed at `renewed`, since when no link has changed. Delays are those of
+    /// `at`.
+    pub fn path_by_routes_of(&mut self, renewed: Time, from: NodeId, to: NodeId, at: Time) -> Option<Path> {
         let mut forwarding = Forwarding::default();
-        self.draw_graph(at);
+        self.draw_graph(renewed);
         self.router.fill(&[to], false, &mut forwarding);
+        self.sky.refresh(at);
         let mut path = Path { hops: Vec::new(), delay: Duration::ZERO };
         let mut node = from;
         while node != to {
@@ -300,7 +314,7 @@ impl Topology {
         Some(path)
     }
 
-    /// A hop with its geometry at the instant of the last routes.
+    /// A hop with its geometry at the instant of the last positions.
     fn describe(&self, from: NodeId, Hop { link, to }: Hop, at: Time) -> PathHop {
         let (delay, range) = match self.links[link].kind {
             LinkKind::Wired => (self.wired_delay(link), None),

@@ -314,7 +314,7 @@ def _czml(run: Source, out: Path, _nodes: Sequence[str]) -> list[str]:
 def _geojson(run: Source, out: Path, _nodes: Sequence[str]) -> list[str]:
     from skyhop import czml
 
-    collection = czml.geojson(json.loads(_with_sky(run).sky_json(0.0)))
+    collection = czml.geojson(json.loads(_with_sky(run).sky_json(0.0, int(run.manifest["seed"]))))
     folders.write(out, json.dumps(collection, indent=1) + "\n")
     return ["GeoJSON holds one moment, here the start; skyhop export-sky --geojson FILE --at TIME writes another"]
 

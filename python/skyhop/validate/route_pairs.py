@@ -239,6 +239,8 @@ def _scenario(sky: _Sky, ends: list[tuple[int, int]], step_ns: int, instants: in
                 "handover": {"policy": "nearest", "every": step},
             },
         },
+        # Hypatia works the routes out at every step.
+        "routing": {"every": step},
         "stations": stations,
         "flows": [{"name": f"{a}-to-{b}", "from": f"n-{a}", "to": f"n-{b}", **flow} for a, b in ends],
     }  # fmt: skip

@@ -184,6 +184,7 @@ export interface Tables {
     quic_type: Text;
     quic_ack: Text;
     quic_streams: Text;
+    to: Text;
   };
   transfers: {
     time_s: Real;

@@ -133,6 +133,37 @@ fn what_cannot_fly_is_listed_and_what_is_old_is_noted() {
 }
 
 #[test]
+fn orbits_that_end_during_a_run_are_left_out() {
+    // 26483 with a B* of 0.005: SGP4 has it 179 km under the ground at 3.0 days and 6954 km above it at 10.5 days.
+    let low = "LOW\n\
+               1 26483U 00049A   25279.50000000  .00900000  00000-0  50000-2 0  9992\n\
+               2 26483  63.4000 120.0000 0010000 270.0000  20.0000 16.10000000 12341\n";
+    let sets = read_elements(format!("{low}{ISS}").as_bytes()).sets;
+    let elements = sets[0].elements;
+    let start = elements.epoch;
+    // Nobody is below the ground, or comes out of it again.
+    let motion = Orbit::Elements { elements, start }.motion(&Earth::WGS84);
+    for hours in 0..24 * 50 {
+        let km = motion.earth_fixed_km(&Earth::WGS84, Time::ZERO + Duration::from_secs(hours * 3600)).norm();
+        assert!(if hours < 48 { km > 6400.0 } else { km == 0.0 || hours < 72 }, "{hours} h: {km} km");
+    }
+    let of_run = |days: u64| {
+        let mut catalogue = Catalogue::new(&sets, start, Duration::from_secs(1 << 30));
+        catalogue.leave_out_ends(Duration::from_secs(days * 86_400));
+        catalogue
+    };
+    let long = of_run(3);
+    let [note] = &long.notes[..] else { panic!("{:?}", long.notes) };
+    assert_eq!(
+        note.to_string(),
+        "low (object 26483): left out, it comes down during the run (below 100 km after 1.98 days)"
+    );
+    let names: Vec<(&str, u32)> = long.satellites.iter().map(|s| (s.name.as_str(), s.slot)).collect();
+    assert_eq!(names, [("iss-zarya", 0)]);
+    assert_eq!(of_run(1), Catalogue::new(&sets, start, Duration::from_secs(1 << 30)));
+}
+
+#[test]
 fn inertial_and_earth_fixed_positions_belong_together() {
     let set = read_elements(ISS.as_bytes()).sets.remove(0);
     let start = utc("2020-07-13T05:00:00");

@@ -284,11 +284,13 @@ impl Resolver<'_, '_, '_> {
         let (given, written) = options(file)?;
         let way = direction(&given, place.way);
         let up = way == StarlinkDirection::Up;
+        let as_written = given.clone();
         let usual = Usual::of(given.values.unwrap_or(StarlinkValues::Published), way);
         let rates = given
             .rates
             .or(place.rate.map(|rate| vec![rate, rate]))
             .or_else(|| usual.rates.iter().map(|&bps| Rate::from_bps(bps)).collect())?;
+
         let (own_jitter, own_busy) = (given.jitter.is_some(), given.busy_jitter.is_some());
         let starlink = Starlink {
             every: given.every.unwrap_or(SLOT),
@@ -338,7 +340,49 @@ impl Resolver<'_, '_, '_> {
             ));
         }
         self.check_starlink(&starlink, &path);
+        self.warn_of_edge_loss(&as_written, &starlink, &path);
         Some(LinkProfile::Starlink(starlink))
+    }
+
+    /// Slots that do not fill a minute begin at other seconds in each.
+    pub(super) fn warn_of_minutes(&mut self, every: Duration, at: Duration, path: &Path) {
+        if !every.is_zero() && !Duration::from_secs(60).as_nanos().is_multiple_of(every.as_nanos()) {
+            let message = format!(
+                "slots of {every} do not fill a minute: one begins {at} after the full minute at or before the start, \
+                 and those of later minutes at other seconds"
+            );
+            self.warn(path, message);
+        }
+    }
+
+    /// Losses at edges are a value of the set and replace `loss` there: who writes `loss` alone gets both.
+    fn warn_of_edge_loss(&mut self, given: &StarlinkFile, starlink: &Starlink, path: &Path) {
+        let edge_s = (starlink.before + starlink.after).as_secs_f64();
+        if given.edge_loss.is_some() || starlink.edge_loss[1] == 0.0 || edge_s == 0.0 {
+            return;
+        }
+        let at_edges = starlink.edge_loss.map(|share| (share / edge_s).min(1.0));
+        let own = given.loss.filter(|&loss| loss == 0.0 || loss > at_edges[1]);
+        // There the set says how many packets are lost, not how many of a second's.
+        let is_narrower = matches!(given.values, Some(StarlinkValues::Fitted | StarlinkValues::Loaded))
+            && (given.before.is_some() || given.after.is_some())
+            && starlink.before + starlink.after != AFTER;
+        let key = match (own, is_narrower) {
+            (Some(_), _) => "loss",
+            (None, true) if given.after.is_some() => "after",
+            (None, true) => "before",
+            (None, false) => return,
+        };
+        let percent =
+            |share: f64| format!("{:.3}", share * 100.0).trim_end_matches('0').trim_end_matches('.').to_owned();
+        let [least, most] = at_edges.map(percent);
+        let shares = if least == most { most } else { format!("{least} to {most}") };
+        let message = format!(
+            "edge_loss stays that of the set of values: {shares} % of the packets near an edge are lost, and {} % of \
+             the others: write edge_loss, too, such as [0, 0] for no losses at edges",
+            percent(starlink.loss)
+        );
+        self.warn(&path.key(key), message);
     }
 
     fn check_starlink(&mut self, starlink: &Starlink, path: &Path) {
@@ -347,6 +391,7 @@ impl Resolver<'_, '_, '_> {
         if starlink.at >= Duration::from_secs(60) {
             self.add(&path.key("at"), format!("{} is not within a minute", starlink.at), None);
         }
+        self.warn_of_minutes(starlink.every, starlink.at, &path.key("every"));
         let limit = Duration::from_secs(1);
         let (step, jitter, pause) =
             (starlink.step.quantiles(), starlink.jitter.quantiles(), starlink.pause.quantiles());

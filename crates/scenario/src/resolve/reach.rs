@@ -125,10 +125,15 @@ impl Resolver<'_, '_, '_> {
                 let position = Orbit::Geostationary { longitude }.earth_fixed_km(&earth, Time::ZERO);
                 let look = site.look(position);
                 let near = gsl.longest.is_none_or(|longest| look.slant_range.km() <= longest.km());
-                near && look.elevation.degrees() > mask.degrees()
+                let is_hidden = visibility::is_below_horizon(&earth, site.position(), position);
+                near && !is_hidden && look.elevation.degrees() > mask.degrees()
             }
             Group::Shell { altitude, inclination } => {
                 let highest = inclination.degrees().min(180.0 - inclination.degrees());
+                // A mask below the horizon of who stands high.
+                let height_km = station.altitude.km().max(0.0);
+                let dip = libm::acos(earth.radius_km / (earth.radius_km + height_km)).to_degrees();
+                let mask = Angle::from_degrees(mask.degrees().max(-dip));
                 let by_mask = visibility::coverage(&earth, altitude, mask).central_angle.degrees();
                 let by_range = gsl.longest.map_or(180.0, |longest| central_angle_deg(&earth, altitude, longest));
                 let reach = by_mask.min(by_range);

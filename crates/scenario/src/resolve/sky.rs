@@ -10,10 +10,9 @@ use crate::instant::Instant;
 use crate::names::natural_order;
 use crate::scenario::{Constellation, Elements, Satellite, Shell, Station};
 use crate::tree::{Node, Path, Step};
-use skyhop_base::{Angle, Duration, Length, Rate, Time};
+use skyhop_base::{Angle, Length, Rate};
 use skyhop_orbit::{
-    Catalogue, CatalogueNote, Earth, LOWEST_KM, NoteKind, Orbit, OrbitError, Pattern, Phasing, Utc, Walker,
-    read_elements,
+    Catalogue, CatalogueNote, NoteKind, Orbit, OrbitError, Pattern, Phasing, Utc, Walker, read_elements,
 };
 use std::collections::BTreeMap;
 
@@ -22,10 +21,6 @@ const SHELL_NAME: &str = "shell";
 
 /// Where elements are so old, the first of them are named in the warning.
 const NAMED_IN_WARNINGS: usize = 3;
-
-/// Between two looks for satellites from elements that come down during the run: a last revolution takes 90 minutes,
-/// and below 100 km it is followed by none.
-const LOOK_FOR_FALLS: Duration = Duration::from_secs(6 * 3600);
 
 /// The first of what may concern thousands, and how many more there are.
 fn first_of(all: &[String], between: &str) -> String {
@@ -158,11 +153,19 @@ impl Resolver<'_, '_, '_> {
         };
         let epoch = file.epoch.unwrap_or(Instant(middle));
         let oldest = file.oldest.unwrap_or(Catalogue::OLDEST);
-        let catalogue = Catalogue::new(&read.sets, epoch.0, oldest);
+        let mut catalogue = Catalogue::new(&read.sets, epoch.0, oldest);
+        if let Some(duration) = self.duration {
+            catalogue.leave_out_ends(duration);
+            catalogue.note_old_at_end(duration, oldest);
+        }
         self.warn_of_notes(&content.place, &catalogue.notes);
         if catalogue.satellites.is_empty() {
-            let message =
-                format!("none of the {} satellites in {} flies at {}", read.sets.len(), content.name, epoch.0);
+            let message = format!(
+                "none of the {} satellites in {} flies from {} until the run ends",
+                read.sets.len(),
+                content.name,
+                epoch.0
+            );
             self.add(&at, message, Some("give another epoch, or newer elements".to_owned()));
             return None;
         }
@@ -173,7 +176,6 @@ impl Resolver<'_, '_, '_> {
             return None;
         }
         let mut satellites = catalogue.satellites;
-        self.warn_of_falls(&content.place, &satellites);
         let planes = self.planes(file, preset_has_links, &mut satellites, &content.place, path);
         self.nodes.groups.push(Group::Elements);
         let group = self.nodes.groups.len() - 1;
@@ -192,7 +194,9 @@ impl Resolver<'_, '_, '_> {
                 NoteKind::Old { .. } => 0,
                 NoteKind::Decayed { .. } => 1,
                 NoteKind::Falling { .. } => 2,
-                _ => 3,
+                NoteKind::ComesDown { .. } | NoteKind::Fails { .. } => 3,
+                NoteKind::GrowsOld { .. } => 4,
+                _ => 5,
             };
             kinds.entry(kind).or_default().push(note);
         }
@@ -200,32 +204,6 @@ impl Resolver<'_, '_, '_> {
             let notes: Vec<String> = notes.iter().map(ToString::to_string).collect();
             self.warnings.push(format!("{file}: {}", first_of(&notes, "; ")));
         }
-    }
-
-    /// Satellites that come down during the run. The theory has them inside the Earth afterwards, and later high above
-    /// it, where stations would use them.
-    fn warn_of_falls(&mut self, file: &str, satellites: &[skyhop_orbit::Satellite]) {
-        let Some(duration) = self.duration else { return };
-        let looks = duration.as_nanos().div_ceil(LOOK_FOR_FALLS.as_nanos()).max(1);
-        let falls: Vec<String> = satellites
-            .iter()
-            .filter_map(|satellite| {
-                let motion = satellite.orbit.motion(&Earth::WGS84);
-                (1..=looks).find_map(|look| {
-                    let at = Duration::from_nanos(duration.as_nanos().min(look * LOOK_FOR_FALLS.as_nanos()));
-                    let km = motion.earth_fixed_km(&Earth::WGS84, Time::ZERO + at).norm() - Earth::WGS84.radius_km;
-                    let days = at.as_secs_f64() / 86_400.0;
-                    (km < LOWEST_KM).then(|| format!("{} (below {LOWEST_KM} km after {days:.2} days)", satellite.name))
-                })
-            })
-            .collect();
-        if falls.is_empty() {
-            return;
-        }
-        let named = first_of(&falls, ", ");
-        self.warnings.push(format!(
-            "{file}: {named} come down during the run: where they are afterwards, and who uses them then, means nothing"
-        ));
     }
 
     /// The satellites of `geo` have names that no list gives.

@@ -199,7 +199,7 @@ impl Resolver<'_, '_, '_> {
             .or(preset.and_then(|p| p.elevation_mask))
             .unwrap_or(self.by_profile(ELEVATION_MASK.0, ELEVATION_MASK.1));
         if !(-90.0..90.0).contains(&elevation_mask.degrees()) {
-            let message = format!("{elevation_mask} is not an elevation mask: use 0 deg to less than 90 deg");
+            let message = format!("{elevation_mask} is not an elevation mask: use -90 deg to less than 90 deg");
             self.add(&path.key("elevation_mask"), message, None);
         }
         if let Some(longest) = given.longest {
@@ -234,11 +234,12 @@ impl Resolver<'_, '_, '_> {
         };
         let every = handover.every.unwrap_or(usual_every);
         self.check_interval(every, &path.key("handover").key("every"));
-        if let Some(HandoverChecksFile::Options(HandoverChecksOptions::Slots(slots))) = &handover.checks
-            && slots.at >= Duration::from_secs(60)
-        {
-            let message = format!("{} is not within a minute", slots.at);
-            self.add(&path.key("handover").key("checks").key("slots").key("at"), message, None);
+        if let Some(HandoverChecksFile::Options(HandoverChecksOptions::Slots(slots))) = &handover.checks {
+            if slots.at >= Duration::from_secs(60) {
+                let message = format!("{} is not within a minute", slots.at);
+                self.add(&path.key("handover").key("checks").key("slots").key("at"), message, None);
+            }
+            self.warn_of_minutes(every, slots.at, &path.key("handover").key("every"));
         }
         if let Some(SwitchingFile::Options(SwitchingOptions::BreakBeforeMake(switching))) = &given.switching
             && switching.outage >= every

@@ -70,7 +70,7 @@ impl Resolver<'_, '_, '_> {
 
     pub(super) fn check_mask(&mut self, mask: Option<Angle>, path: &Path) {
         if let Some(mask) = mask.filter(|mask| !(-90.0..90.0).contains(&mask.degrees())) {
-            let message = format!("{mask} is not an elevation mask: use 0 deg to less than 90 deg");
+            let message = format!("{mask} is not an elevation mask: use -90 deg to less than 90 deg");
             self.add(&path.key("elevation_mask"), message, None);
         }
     }

@@ -74,7 +74,20 @@ impl Scenario {
                 }
             }
         }
+        self.forget_epoch(&mut form);
         form
+    }
+
+    /// Takes the instant of the start away where nothing goes by the calendar: neither elements nor slots.
+    fn forget_epoch(&self, form: &mut Value) {
+        let has_slots = !form["constellation"]["gsl"]["handover"]["checks"]["slots"].is_null();
+        let has_elements = self.constellation.as_ref().is_some_and(|sky| sky.elements.is_some());
+        if has_slots || has_elements || links::has_profile(form) {
+            return;
+        }
+        if let Some(sky) = form.get_mut("constellation").and_then(Value::as_object_mut) {
+            forget(sky, &["epoch"]);
+        }
     }
 
     /// Whether the mark that a packet can carry makes a difference: something marks, or the records show it.

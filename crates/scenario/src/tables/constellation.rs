@@ -23,7 +23,7 @@ pub struct ConstellationFile {
     pub elements: Option<ContentFile>,
     /// The instant of the calendar at which the run starts. Without it: the middle one of the elements' epochs.
     pub epoch: Option<Instant>,
-    /// Elements whose epoch is further away from the start are used with a warning. Without it: 7 d.
+    /// Elements whose epoch is further away from the start or the end are used with a warning. Without it: 7 d.
     pub oldest: Option<Duration>,
     /// Satellites one by one.
     pub satellites: Option<Vec<SatelliteFile>>,

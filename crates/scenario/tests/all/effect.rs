@@ -54,6 +54,44 @@ fn keys_that_change_nothing_are_named() {
     }
 }
 
+/// The epoch is read by elements and by slots, and by nothing else.
+#[test]
+fn an_epoch_that_nothing_reads_is_named() {
+    let sky = "[constellation]\nepoch = \"2025-10-07T12:00:05Z\"\n\
+               satellites = [{ name = \"g\", geostationary = \"10 deg\" }]\n\
+               gsl = { rate = \"1 Mbit/s\", @ }\n[stations]\nc = { city = \"Rome\" }\nd = { city = \"Tunis\" }\n";
+    let flow = FLOW.replace("\"a\"", "\"c\"").replace("\"b\"", "\"d\"");
+    let wire =
+        "[[links]]\nbetween = [\"a\", \"b\"]\ndelay = \"1 ms\"\nforward = { @ }\nbackward = { rate = \"1 Mbit/s\" }\n";
+    let text = |gsl: &str, wire_rate: &str, rest: &str| {
+        let network = sky.replace('@', gsl) + &wire.replace('@', wire_rate) + &flow + rest;
+        format!("duration = \"20 s\"\nprofile = \"rfc\"\n{network}")
+    };
+    let plain = "rate = \"1 Mbit/s\"";
+    let also = FLOW.replace("\"f\"", "\"g\"");
+    let run = |text: &str| {
+        let run = Simulation::new(&read(text).simulation_spec(), 1).unwrap().run();
+        format!("{:?} {:?} {:?}", run.flows, run.links, run.handovers)
+    };
+    let at_37 = |text: &str| text.replace("12:00:05Z", "13:10:37Z");
+    for (text, is_idle) in [
+        (text("", plain, ""), true),
+        (text("handover = { every = \"15 s\", policy = \"nearest\" }", plain, ""), true),
+        (text("", "profile = \"starlink\"", &also), false),
+        (text("uplink = { profile = \"starlink\" }", plain, ""), false),
+        (text("downlink = { profile = { starlink = { hours = \"wetlinks\" } } }", plain, ""), false),
+    ] {
+        let warnings = read(&text).all_warnings();
+        let called = warnings.iter().any(|warning| warning.starts_with("constellation.epoch: has no effect"));
+        assert_eq!(called, is_idle, "{warnings:?}\n{text}");
+        assert_eq!(run(&text) == run(&at_37(&text)), is_idle, "{text}");
+    }
+    // Slots of handovers read the epoch, though nobody ever leaves a geostationary satellite.
+    let slots = text("handover = { every = \"15 s\", checks = { slots = { at = \"12 s\" } } }", plain, "");
+    let warnings = read(&slots).all_warnings();
+    assert!(!warnings.iter().any(|warning| warning.contains("constellation.epoch")), "{warnings:?}");
+}
+
 #[test]
 fn keys_that_say_the_default_are_not_idle() {
     let text = format!(

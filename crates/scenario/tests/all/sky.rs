@@ -84,28 +84,61 @@ fn elements_come_from_a_file_beside_the_scenario() {
     assert!(later.warnings.iter().any(|warning| warning.contains("10.0 days old")), "{:?}", later.warnings);
 }
 
+/// A geostationary satellite behind the Earth is refused, whatever the mask.
 #[test]
-fn satellites_that_come_down_during_the_run_are_named() {
-    // In the first days of this orbit SGP4 brings it down; from the eleventh day on it has it thousands of km high.
+fn a_negative_mask_does_not_join_the_antipodes() {
+    let value = |mask: &str| {
+        json!({
+            "duration": "10 s",
+            "constellation": {
+                "satellites": [{ "name": "geo", "geostationary": "-34.5 deg" }],
+                "gsl": { "rate": "2 Mbit/s", "elevation_mask": mask },
+            },
+            "stations": {
+                "palermo": { "city": "Palermo" },
+                "sydney": { "latitude": "-33.87 deg", "longitude": "151.21 deg" },
+            },
+            "flows": [{ "name": "a", "from": "palermo", "to": "sydney", "tcp": "reno" }],
+        })
+    };
+    for mask in ["0 deg", "-89 deg"] {
+        let problems = Scenario::from_json(&value(mask), "test", &[]).unwrap_err().to_string();
+        assert!(problems.contains("no satellite ever rises"), "{mask}: {problems}");
+    }
+}
+
+#[test]
+fn satellites_that_come_down_during_the_run_are_left_out() {
+    // On the second day of this orbit SGP4 brings it down; from the eleventh day on it has it thousands of km high.
     let low = "LOW\n\
                1 26483U 00049A   25279.50000000  .00900000  00000-0  50000-2 0  9992\n\
                2 26483  63.4000 120.0000 0010000 270.0000  20.0000 16.10000000 12341\n";
-    let read = |text: &str, duration: &str| {
-        json(&json!({
+    let high = "HIGH\n\
+                1 26484U 00049A   25279.50000000  .00900000  00000-0  00000-0 0  9996\n\
+                2 26484  63.4000 120.0000 0010000 270.0000  20.0000 15.50000000 12345\n";
+    let value = |text: &str, duration: &str| {
+        json!({
             "duration": duration, "profile": "rfc",
             "constellation": { "elements": { "text": text }, "gsl": { "rate": "1 Mbit/s" } },
             "stations": { "palermo": { "city": "Palermo" } },
-        }))
+        })
     };
-    let of_falls = |scenario: &Scenario| {
-        scenario.warnings.iter().filter(|warning| warning.contains("come down during the run")).cloned().collect()
+    let both = format!("{low}{high}");
+    let names = |scenario: &Scenario| -> Vec<String> {
+        let nodes = scenario.simulation_spec().topology.nodes;
+        nodes.into_iter().filter(|n| matches!(n.kind, NodeKind::Satellite { .. })).map(|n| n.name).collect()
     };
-    let long: Vec<String> = of_falls(&read(low, "12 d"));
-    assert!(matches!(&long[..], [one] if one.contains("low (below 100 km after 2.00 days)")), "{long:?}");
-    let short: Vec<String> = of_falls(&read(low, "1 d"));
-    assert!(short.is_empty(), "{short:?}");
-    let iss: Vec<String> = of_falls(&read(ISS, "12 d"));
-    assert!(iss.is_empty(), "{iss:?}");
+    let long = json(&value(&both, "12 d"));
+    assert_eq!(names(&long), ["high"]);
+    let expected = "low (object 26483): left out, it comes down during the run (below 100 km after 1.98 days)";
+    let of_age = "high (object 26484): its elements will be 12.0 days old at the end of the run";
+    let [one, other] = &long.warnings[..] else { panic!("{:?}", long.warnings) };
+    assert!(one.ends_with(expected) && other.ends_with(of_age), "{:?}", long.warnings);
+    let short = json(&value(&both, "1 d"));
+    assert_eq!(names(&short), ["high", "low"]);
+    assert!(short.warnings.is_empty(), "{:?}", short.warnings);
+    let problems = Scenario::from_json(&value(low, "12 d"), "test", &[]).unwrap_err().to_string();
+    assert!(problems.contains("none of the 1 satellites"), "{problems}");
 }
 
 #[test]

@@ -193,6 +193,43 @@ fn a_loaded_link_has_rates_ripple_grants_and_losses_at_edges() {
         let said = "0.3 of the packets of a second do not pass in the 215 ms";
         assert_eq!(warnings.iter().filter(|warning| warning.contains(said)).count(), count, "{warnings:?}");
     }
+    for (keys, said) in [
+        (json!({}), None),
+        (json!({ "loss": 0 }), Some("loss: edge_loss stays that of the set of values: 2.326 to 27.907 % of the")),
+        (json!({ "loss": 0, "edge_loss": [0, 0] }), None),
+        (json!({ "loss": 0, "before": "0 s", "after": "0 s" }), None),
+        (json!({ "loss": 0.1 }), None),
+        (json!({ "loss": 0.3 }), Some("near an edge are lost, and 30 % of the others")),
+        (json!({ "after": "20 ms" }), None),
+        (json!({ "values": "fitted" }), None),
+        (
+            json!({ "values": "fitted", "loss": 0 }),
+            Some("loss: edge_loss stays that of the set of values: 0.2 % of the"),
+        ),
+        (json!({ "values": "fitted", "loss": 0.001 }), None),
+        (json!({ "values": "fitted", "loss": 0.01 }), Some("0.2 % of the packets near an edge are lost, and 1 %")),
+        // As many in a shorter time; all of them belong to the edge.
+        (
+            json!({ "values": "fitted", "after": "14 ms" }),
+            Some("after: edge_loss stays that of the set of values: 2 %"),
+        ),
+        (
+            json!({ "values": "fitted", "before": "140 ms" }),
+            Some("before: edge_loss stays that of the set of values: 0.1"),
+        ),
+        (json!({ "values": "fitted", "after": "140 ms" }), None),
+        (json!({ "values": "fitted", "after": "0 ms" }), None),
+        (json!({ "values": "loaded", "loss": 0 }), Some("loss: edge_loss stays that of the set of values: 1.721 %")),
+    ] {
+        let profile = json!({ "forward": { "profile": { "starlink": keys } }, "backward": { "rate": "1 Gbit/s" } });
+        let warnings = wire(&profile, &probes(), &json!({})).warnings;
+        let found: Vec<&String> = warnings.iter().filter(|warning| warning.contains("edge_loss")).collect();
+        match (said, &found[..]) {
+            (None, []) => {}
+            (Some(said), [one]) if one.contains(said) => {}
+            _ => panic!("{profile}: {found:?}"),
+        }
+    }
     let mut value = sky();
     value["constellation"]["gsl"]["uplink"] = json!({ "profile": { "starlink": { "obstructed": ["0 s", "1 s"] } } });
     let problems = Scenario::from_json(&value, "test", &[]).unwrap_err().to_string();
@@ -256,6 +293,27 @@ fn terminals_follow_the_slots_and_gateways_do_not() {
         // One jittered hop each way: up to 14.4 ms over some 6 ms and a wire. Two would have a 95th percentile of 26
         // ms. A packet that meets a satellite just left by the terminal goes back to the gateway, and over two.
         assert!(flow.delay.p95_s < 0.021 && flow.delay.max_s - flow.delay.min_s > 0.02, "{:?}", flow.delay);
+    }
+}
+
+/// 60 s are four slots of 15 s, and two and a half of 24 s.
+#[test]
+fn slots_that_do_not_fill_a_minute_are_named() {
+    let warned = |value: &serde_json::Value| {
+        let warnings = scenario(value).warnings;
+        warnings.iter().filter(|warning| warning.contains("do not fill a minute")).cloned().collect::<Vec<_>>()
+    };
+    for (every, count) in [("15 s", 0), ("7.5 s", 0), ("60 s", 0), ("24 s", 1), ("90 s", 1)] {
+        let mut value = sky();
+        value["constellation"]["gsl"]["handover"] =
+            json!({ "policy": "random", "every": every, "checks": { "slots": { "at": "12 s" } } });
+        let found = warned(&value);
+        assert_eq!(found.len(), count, "{every}: {found:?}");
+        assert!(found.iter().all(|one| one.starts_with("constellation.gsl.handover.every: slots of ")), "{found:?}");
+        let profile = json!({ "profile": { "starlink": { "every": every } } });
+        let found = wire(&profile, &probes(), &json!({})).warnings;
+        let found: Vec<&String> = found.iter().filter(|one| one.contains("do not fill a minute")).collect();
+        assert_eq!(found.len(), count, "{every}: {found:?}");
     }
 }
 

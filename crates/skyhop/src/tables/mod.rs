@@ -9,7 +9,7 @@ mod workloads;
 
 pub(crate) use column::Column;
 pub use content::{RECORDS_FORMAT, records_hash};
-pub(crate) use content::{RecordsHasher, has_rows_in_order, row_order};
+pub(crate) use content::{RecordsHasher, has_rows_in_order, is_hashed, row_order};
 
 use crate::Error;
 use crate::measures::{self, Measure, column, statistics, without_least};
@@ -123,6 +123,7 @@ pub fn table(records: &Records, name: &str) -> Option<RecordBatch> {
             .text("quic_type", |r| r.quic)
             .text("quic_ack", |r| range_words(records, r, Protocol::Udp))
             .text("quic_streams", |r| stream_words(records, r))
+            .name("to", &nodes(), |r| r.to)
             .finish(),
         "transfers" => TableBuilder::over(&records.transfers)
             .time("time_s", |r| r.time)

@@ -2,10 +2,10 @@
 
 use crate::common::*;
 use skyhop_base::{Angle, Duration, Index, Length, Time};
-use skyhop_orbit::{Earth, Orbit, Pattern, Phasing, Walker, visibility};
+use skyhop_orbit::{Earth, GroundPoint, GroundStation, Orbit, Pattern, Phasing, Walker, visibility};
 use skyhop_topology::{
-    Change, CheckTimes, CrossSeam, Forwarding, HandoverPolicy, LinkKind, NodeId, NodeKind, NodeSpec, RoutingRules,
-    Topology, TopologyError, TopologySpec, Why,
+    Change, CheckTimes, CrossSeam, Forwarding, GslRules, HandoverPolicy, LinkKind, NodeId, NodeKind, NodeSpec,
+    RoutingRules, Topology, TopologyError, TopologySpec, Why,
 };
 
 fn names(topology: &Topology) -> Vec<&str> {
@@ -234,6 +234,35 @@ fn without_a_trailing_satellite_in_sight_the_highest_serves_and_without_any_none
     assert_eq!(topology.path(x, NodeId::new(0), at(6000)), None);
     let again = handovers(&run_to(&mut topology, at(7000)));
     assert_eq!((again[0].to, again[0].why), (Some(NodeId::new(0)), Why::FirstContact), "tried again at each check");
+}
+
+#[test]
+fn nobody_looks_through_the_earth() {
+    // A ground station, a user at 12 km and the same with checks of few stations, whatever the mask asks for.
+    let lowest = |mask: f64, km: f64, stations: usize| {
+        let mut nodes: Vec<NodeSpec> = (0..stations)
+            .map(|n| {
+                let place =
+                    GroundPoint { latitude: degrees(38.0), longitude: degrees(13.0), altitude: Length::from_km(km) };
+                NodeSpec { name: format!("s{n}"), kind: NodeKind::Station(GroundStation::new(place).unwrap()) }
+            })
+            .collect();
+        nodes.extend(shell(&walker(Pattern::Delta, 20, 20, 1), 0));
+        let mut spec = TopologySpec { isl: None, ..network(nodes) };
+        let policy = HandoverPolicy::Random { seed: 3 };
+        spec.gsl = spec.gsl.map(|gsl| GslRules { elevation_mask: degrees(mask), policy, ..gsl });
+        let mut topology = Topology::new(spec).unwrap();
+        let changes = run_to(&mut topology, at(6000));
+        let found = handovers(&changes);
+        assert!(found.len() > 500, "{}", found.len());
+        found.iter().filter(|h| h.to.is_some()).map(|h| h.elevation.degrees()).fold(90.0, f64::min)
+    };
+    // With four stations and 256 satellites an index finds those in sight.
+    for stations in [1, 5] {
+        assert!((0.0..0.5).contains(&lowest(-30.0, 0.0, stations)));
+        assert!((-3.52..-3.0).contains(&lowest(-30.0, 12.0, stations)));
+        assert!((-1.0..-0.8).contains(&lowest(-1.0, 12.0, stations)));
+    }
 }
 
 #[test]

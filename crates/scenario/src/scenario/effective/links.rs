@@ -67,6 +67,13 @@ pub(super) fn lists_mark(form: &Value) -> bool {
     }
 }
 
+/// Whether a transmitter follows the slots of a profile.
+pub(super) fn has_profile(form: &mut Value) -> bool {
+    transmitters(form)
+        .iter()
+        .any(|(transmitter, _)| transmitter.get("profile").is_some_and(|profile| !profile.is_null()))
+}
+
 /// The transmitters of all links, and whether they send into wires.
 fn transmitters(form: &mut Value) -> Vec<(&mut Map<String, Value>, bool)> {
     let mut found: Vec<(Option<&mut Value>, bool)> = Vec::new();
