@@ -8,7 +8,8 @@ use std::cmp::Ordering;
 use std::fmt::Write as _;
 
 /// Version of the records: which tables there are, with which columns, and how their hash is formed. It is part of the
-/// hash and rises with each change to any of these, so that hashes of two versions never agree.
+/// hash and rises with each change to any of these, so that hashes of two versions never agree. A column at the end of
+/// a table may come without a rise, if it is empty in most runs: `LATE_COLUMNS`.
 pub const RECORDS_FORMAT: u32 = 5;
 
 /// Columns that came after the last rise of [`RECORDS_FORMAT`], by table. The hash contains them where they hold a
