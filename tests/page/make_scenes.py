@@ -446,6 +446,38 @@ grid = "5 s"
 positions = "30 s"
 """
 
+#: More flows than are drawn one by one: eight through a proxy, which have 16 legs, and three past it.
+LEGS = """# Legs behind a band
+duration = "10 s"
+profile = "rfc"
+[[links]]
+between = ["server", "proxy"]
+rate = "20 Mbit/s"
+delay = "5 ms"
+[[links]]
+between = ["proxy", "client"]
+rate = "20 Mbit/s"
+delay = "5 ms"
+[[agents]]
+at = "proxy"
+pep = {}
+[[flows]]
+name = "split"
+count = 8
+from = "server"
+to = "client"
+via = ["proxy"]
+tcp = "cubic"
+[[flows]]
+name = "whole"
+count = 3
+from = "server"
+to = "client"
+tcp = "cubic"
+[records]
+grid = "100 ms"
+"""
+
 #: The window of the TCP of Linux above packets of 100 B, of which none is a full segment.
 SMALL_MESSAGES = """# Small messages
 duration = "5 s"
@@ -507,6 +539,7 @@ SCENES = {
     "silences": SILENCES,
     "small-messages": SMALL_MESSAGES,
     "away": AWAY,
+    "legs": LEGS,
     "many": MANY,
     "million": MILLION,
     "slow-start": SHORT,

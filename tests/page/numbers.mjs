@@ -77,7 +77,9 @@ describe("numbers", { skip: reason, timeout: 600_000 }, () => {
       other.page.waitForEvent("download"),
       other.page.getByRole("button", { name: "CSV" }).click(),
     ]);
-    const rows = readFileSync(await download.path(), "utf8").trim().split("\n");
+    const rows = readFileSync(await download.path(), "utf8")
+      .trim()
+      .split("\n");
     const all = rows.find((row) => row.startsWith('"all, first start'));
     near(Number(all.split(",").at(-1)), flows.goodput_bps[0] / 1e6, 1e-9, "goodput of all flows");
     assert.match(await other.page.locator(".figure").innerText(), /counts the last leg .*, not split\.to-proxy/);
@@ -94,7 +96,9 @@ describe("numbers", { skip: reason, timeout: 600_000 }, () => {
       page.waitForEvent("download"),
       page.getByRole("button", { name: "CSV" }).click(),
     ]);
-    const rows = readFileSync(await download.path(), "utf8").trim().split("\n");
+    const rows = readFileSync(await download.path(), "utf8")
+      .trim()
+      .split("\n");
     assert.deepEqual(
       rows.slice(1).map((row) => row.split(",")[0]),
       ["split", "split.to-proxy"],
@@ -105,6 +109,30 @@ describe("numbers", { skip: reason, timeout: 600_000 }, () => {
     }
     await page.getByLabel("Measure").selectOption({ label: "One-way delay of the flows, mean: distribution" });
     await page.locator(".figure .note", { hasText: "Left out are legs of split connections" }).waitFor();
+    await close();
+  });
+
+  test("has no legs in the band of all flows", async () => {
+    const { flow, time_s: times, rtt_s: all } = await table("legs", "flow_series");
+    const { page, close } = await visit("#/watch?run=legs");
+    await page.waitForFunction(() => window.skyhopCharts().some(({ labels }) => labels.at(-1)?.startsWith("median")));
+    const label = "median of all flows but legs of split ones";
+    const [at, shown] = [5, await page.evaluate(() => window.skyhopCharts())];
+    const here = (names) =>
+      all.filter((_, row) => Math.abs(times[row] - at) < 1e-6 && names.test(flow[row])).sort((a, b) => a - b);
+    const [whole, every] = [here(/^whole/), here(/./)];
+    assert.equal(whole.length, 3);
+    assert.notEqual(whole[1], every[Math.ceil(every.length / 2) - 1], "legs have other round trips");
+    const medians = shown
+      .filter(({ labels }) => labels.includes(label))
+      .map(({ data, labels }) => {
+        const row = data[0].findIndex((time) => Math.abs(time - at) < 1e-6);
+        return data[1 + labels.indexOf(label)][row];
+      });
+    assert.ok(
+      medians.some((value) => Math.abs(value - whole[1] * 1e3) < 1e-6),
+      `${medians} have no round trip of ${whole[1]} s`,
+    );
     await close();
   });
 

@@ -12,3 +12,6 @@ export function splitLegs(flows: readonly string[]): Set<string> {
   const earlier = [...earlierLegs(flows)];
   return new Set([...earlier, ...earlier.map((flow) => flow.slice(0, flow.lastIndexOf(".to-")))]);
 }
+
+/** Whether a leg of a split connection has this column of its own part of the path alone. */
+export const isOfPart = (column: string): boolean => /^(delay|rtt|jitter)_|^delivery_fraction$/.test(column);

@@ -4,6 +4,7 @@ import { lastAtOrBefore, type Columns } from "./columns";
 import { rollingMean, type Series } from "./decimate";
 import { EarthModel, toVector, type Place, type Vector } from "./geo";
 import { Happenings } from "./happenings";
+import { earlierLegs, isOfPart, splitLegs } from "./legs";
 import { readParquet, readSeries, type SeriesTable } from "./parquet";
 import { Sky, type FoundShell } from "./sky";
 import { source, type RunEntry } from "./source";
@@ -41,6 +42,8 @@ const MEASURES = [
 ] as const;
 export type FlowMeasure = (typeof MEASURES)[number];
 const LINK_MEASURES = ["queue_packets", "utilisation"] as const;
+
+const NO_STEPS: Series = { x: new Float64Array(0), ys: [new Float64Array(0)] };
 
 /** One run with the tables that the page needs, read once. */
 export class Run {
@@ -294,12 +297,14 @@ export class Run {
    * are gaps. With `window`, of each flow's mean over so many seconds.
    */
   quantiles(measure: FlowMeasure, shares: readonly number[], window: number): Series[] {
-    const longest = this.flows
+    // Times of legs are those of a part of the path, and each leg has the rate of its connection once more.
+    const legs = isOfPart(measure) ? splitLegs(this.flows) : earlierLegs(this.flows);
+    const flows = this.flows.filter((flow) => !legs.has(flow));
+    const { x } = flows
       .map((flow) => this.flowSeries(flow, measure))
-      .reduce((a, b) => (b.x.length > a.x.length ? b : a));
-    const { x } = longest;
+      .reduce((a, b) => (b.x.length > a.x.length ? b : a), NO_STEPS);
     const all = this.derived(`${measure} ${shares.join(" ")} ${window}`, () => {
-      const values = this.flows.map((flow) => {
+      const values = flows.map((flow) => {
         const raw = this.flowSeries(flow, measure);
         return (window > 0 ? rollingMean(raw, window) : raw).ys[0];
       });

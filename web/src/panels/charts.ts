@@ -1,4 +1,5 @@
 import { bridge, rollingMean, type Series } from "../data/decimate";
+import { earlierLegs } from "../data/legs";
 import { pause } from "../data/parquet";
 import type { FlowMeasure, Run } from "../data/run";
 import { chosenFlows, FIRST_FLOWS, overlays, run, sequenceShown, shownRuns, toggleFlow, wholeFlow } from "../state/app";
@@ -214,7 +215,7 @@ function legendOf(runs: Run[], again: () => void): HTMLElement[] {
   // Marks of several runs could not be told apart.
   const of = runs.length > 1 ? ` in ${runs[0].title}` : "";
   if (hasBand(runs))
-    chips.push(h("span", { class: "key" }, h("i", { class: "key-band" }), "all flows: median, 5 to 95 %"));
+    chips.push(h("span", { class: "key" }, h("i", { class: "key-band" }), `${allOf(runs[0])}: median, 5 to 95 %`));
   chips.push(
     h("span", { class: "key" }, h("i", { class: "key-handover" }), `handover${of}`),
     h("span", { class: "key" }, h("i", { class: "key-drop" }), `packet dropped${of}`),
@@ -260,6 +261,11 @@ function hasBand(runs: Run[]): boolean {
   return runs.length === 1 && runs[0].flows.length > FIRST_FLOWS;
 }
 
+/** What the band is of: legs of split connections would count their connection again. */
+function allOf(one: Run): string {
+  return earlierLegs(one.flows).size > 0 ? "all flows but legs of split ones" : "all flows";
+}
+
 function bandLines(one: Run, measure: Measure): Line[] {
   const { column, smoothed } = measure;
   const [high, middle, low] = one.quantiles(column, [0.95, 0.5, 0.05], smoothed ?? 0);
@@ -274,9 +280,9 @@ function bandLines(one: Run, measure: Measure): Line[] {
     ...(fill ? { fill } : {}),
   });
   return [
-    line("95 % of all flows", high, 0.5, `${muted}33`),
-    line("5 % of all flows", low, 0.5),
-    line("median of all flows", middle, 1.2),
+    line(`95 % of ${allOf(one)}`, high, 0.5, `${muted}33`),
+    line(`5 % of ${allOf(one)}`, low, 0.5),
+    line(`median of ${allOf(one)}`, middle, 1.2),
   ];
 }
 

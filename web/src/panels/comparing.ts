@@ -1,6 +1,6 @@
 import { lastAtOrBefore } from "../data/columns";
 import { decimate } from "../data/decimate";
-import { earlierLegs, splitLegs } from "../data/legs";
+import { earlierLegs, isOfPart, splitLegs } from "../data/legs";
 import type { FlowMeasure, Run } from "../data/run";
 import { difference, distribution, estimate, meanCurve, type Estimate, type Sample } from "../data/samples";
 import type { Bars, Curve, Curves } from "./figure";
@@ -125,9 +125,6 @@ const lessOf = (base: Group | null): string => (base ? `, less that of ${base.na
 /** Legs that hand on what the last leg of their connection delivers, in any of the runs. */
 const legsOf = (groups: Group[]): Set<string> =>
   new Set(groups.flatMap(({ runs }) => runs.flatMap((one) => [...earlierLegs(one.flows)])));
-
-/** Whether a leg of a split connection has this column of its own part of the path alone. */
-const isOfPart = (column: string): boolean => /^(delay|rtt|jitter)_|^delivery_fraction$/.test(column);
 
 /** All legs in any of the runs, where the column is of their own part of the path. */
 const partsOf = (groups: Group[], column: string): Set<string> =>
