@@ -120,8 +120,8 @@ mod loaded {
     pub const EDGE_LOSS_S: f64 = 0.71 * 1.5;
 }
 
-/// What `skyhop fit starlink` finds in a recording of round trips, all of it in the uplink. The other values are those of
-/// `loaded`. `python benches/sky/starlink_set.py RECORDING` prints these lines.
+/// What `skyhop fit starlink` finds in a recording of round trips, all of it in the uplink. The other values are those
+/// of `loaded`. `python benches/sky/starlink_set.py RECORDING` prints these lines.
 struct RoundTrips {
     step_ms: [f64; 21],
     jitter_ms: [f64; 21],
@@ -135,8 +135,8 @@ struct RoundTrips {
     in_flight_loss: f64,
 }
 
-/// The whole of the recording of `fitted`: a bent pipe in Seattle, 12 September 2023. The fit maximises a likelihood; the
-/// older ones of `fitted` and `loaded` took the chance of few round trips for jitter and steps.
+/// The whole of the recording of `fitted`: a bent pipe in Seattle, 12 September 2023. The fit maximises a likelihood;
+/// the older ones of `fitted` and `loaded` took the chance of few round trips for jitter and steps.
 const SEATTLE_2023: RoundTrips = RoundTrips {
     step_ms: [
         0.0, 2.5, 3.4, 3.8, 4.1, 4.3, 4.5, 4.8, 5.2, 5.7, 7.2, 8.6, 9.1, 10.3, 12.0, 14.9, 16.0, 21.8, 26.9, 36.2, 70.7,
@@ -153,19 +153,19 @@ const SEATTLE_2023: RoundTrips = RoundTrips {
         30.4, 40.1, 44.2, 47.3, 50.0, 52.4, 54.6, 56.8, 58.9, 61.1, 63.3, 65.5, 67.9, 70.5, 73.3, 76.5, 80.1, 84.6,
         90.5, 99.7, 131.5,
     ],
-    correlation: 0.0,
+    correlation: 0.1,
     reroute: 0.164,
     reroute_at_s: [
         0.00, 1.01, 1.04, 1.07, 1.10, 1.13, 1.15, 1.18, 1.21, 1.24, 1.29, 1.35, 1.41, 1.47, 3.54, 6.88, 9.80, 11.13,
         14.27, 14.41, 15.00,
     ],
-    stay: 0.119,
+    stay: 0.0,
     in_flight_loss: 0.0,
 };
 
 /// Over ISLs to the gateway in Lagos, 12 September 2023, the first 1,200 s from 00:26:04 UTC on of
-/// `src/latency/isl-ping-gw-lagos-230911-172603-0.1s-60min.txt` (github.com/clarkzjw/mmsys24-starlink-livestreaming-data,
-/// CC BY-SA 4.0). The rest of it is unseen.
+/// `src/latency/isl-ping-gw-lagos-230911-172603-0.1s-60min.txt` in
+/// github.com/clarkzjw/mmsys24-starlink-livestreaming-data (CC BY-SA 4.0). The rest of it is unseen.
 const LAGOS_2023: RoundTrips = RoundTrips {
     step_ms: [
         0.0, 4.3, 13.6, 19.9, 23.0, 27.7, 36.8, 39.4, 48.3, 51.5, 59.2, 66.5, 75.6, 91.4, 96.9, 99.9, 104.3, 127.9,
@@ -182,13 +182,13 @@ const LAGOS_2023: RoundTrips = RoundTrips {
         18.7, 33.8, 41.6, 48.1, 54.0, 59.7, 65.3, 70.9, 76.8, 82.9, 89.4, 96.4, 104.1, 112.7, 122.5, 134.0, 148.0,
         166.2, 192.0, 236.5, 426.8,
     ],
-    correlation: 0.28,
+    correlation: 0.3,
     reroute: 0.306,
     reroute_at_s: [
         0.00, 1.14, 2.73, 7.76, 10.45, 11.54, 11.66, 12.74, 14.02, 14.04, 14.06, 14.08, 14.10, 14.12, 14.14, 14.16,
         14.18, 14.20, 14.22, 14.24, 15.00,
     ],
-    stay: 0.323,
+    stay: 0.308,
     in_flight_loss: 0.31,
 };
 

@@ -69,7 +69,7 @@ pub struct StarlinkFile {
     #[schemars(length(min = 2, max = 1001))]
     pub ripple: Option<Vec<f64>>,
     /// Correlation of neighbouring slots in step and spread (of the normal numbers behind them). Without it: 0
-    /// (loaded: 0.06, lagos-2023: 0.28).
+    /// (loaded: 0.06, seattle-2023: 0.1, lagos-2023: 0.3).
     #[schemars(range(min = 0.0, max = 0.9))]
     pub correlation: Option<f64>,
     /// The same of their rates. 0.95 lets a rate hold for some five minutes. Without it: 0 (loaded and
@@ -115,8 +115,7 @@ pub struct StarlinkFile {
     #[schemars(length(min = 2, max = 1001))]
     pub reroute_at: Option<Vec<Duration>>,
     /// Probability that a slot begins with the path, and so the step, with which the one before ended. In both
-    /// directions at once, and only on wires. Without it: 0 (seattle-2023: 0.119, lagos-2023:
-    /// 0.323).
+    /// directions at once, and only on wires. Without it: 0 (lagos-2023: 0.308).
     #[schemars(range(min = 0.0, max = 0.95))]
     pub stay: Option<f64>,
     /// Probability that an edge, or a reroute, loses all packets that are under way: what arrives before a packet over
