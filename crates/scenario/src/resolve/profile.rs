@@ -95,8 +95,7 @@ impl Resolver<'_, '_, '_> {
         // Where geometry makes the path, a set brings no other changes of it.
         let of_set = if place.way.is_wire { usual.reroute } else { 0.0 };
         let reroute = given.reroute.unwrap_or(of_set);
-        let (own_reroute, own_times) = (given.reroute.is_some(), given.reroute_at.is_some());
-        let own_stay = given.stay.is_some();
+        let own_times = given.reroute_at.is_some();
         let (own_jitter, own_busy) = (given.jitter.is_some(), given.busy_jitter.is_some());
         let starlink = Starlink {
             every,
@@ -149,12 +148,6 @@ impl Resolver<'_, '_, '_> {
         if own_times && reroute == 0.0 {
             let help = "write the probability `reroute` besides".to_owned();
             self.add(&path.key("reroute_at"), "has no effect where no path changes", Some(help));
-        }
-        let is_same = |lengths: &[Duration]| lengths.iter().all(|&one| lengths.first() == Some(&one));
-        for (key, is_own, share) in [("reroute", own_reroute, reroute), ("stay", own_stay, starlink.stay)] {
-            if is_own && share > 0.0 && is_same(&starlink.step.quantiles()) {
-                self.warn(&path.key(key), "no delay changes with the path: all steps are the same");
-            }
         }
         if matches!(given.hours, Some(HoursFile::Named(_))) && up {
             let help = "leave it out, or write 24 factors".to_owned();
