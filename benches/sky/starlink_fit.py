@@ -26,12 +26,13 @@ def main() -> None:
     """Simulate and draw."""
     plt.rcParams |= {"svg.hashsalt": "skyhop", "font.size": 9}
     recording = read_round_trips(sys.argv[1]).part(0.5, 1.0)
-    fit = {"starlink": {**starlink_links.values_of(sys.argv[2]), "direction": "up"}}
-    down = {"starlink": {"values": starlink_links.VALUES}}
     links = {"recorded": recording}
-    profiles = {"fitted": (fit, down), "published": ("starlink", "starlink")}
-    for name, (forward, backward) in profiles.items():
-        profile = {"forward": {"profile": forward}, "backward": {"profile": backward}}
+    published = {"profile": "starlink"}
+    profiles = {
+        "fitted": starlink_links.sides(starlink_links.values_of(sys.argv[2])),
+        "published": {"forward": published, "backward": published},
+    }
+    for name, profile in profiles.items():
         links[name] = starlink_runs.round_trips(recording, profile, 1)
     middle = {name: np.nanmedian(one.rtt_ms) for name, one in links.items()}
     figure, (whole, edge, steps) = plt.subplots(1, 3, figsize=(9.6, 2.8))

@@ -338,6 +338,10 @@ fn slots(starlink: &Starlink, setting: &Setting) -> SlotConfig {
         loss: starlink.loss,
         obstructed: starlink.obstructed.clone(),
         outage: starlink.outage.clone(),
+        reroute: starlink.reroute,
+        reroute_at: starlink.reroute_at.clone(),
+        stay: starlink.stay,
+        in_flight_loss: starlink.in_flight_loss,
         grants: starlink.grants.as_ref().map(|grants| Grants {
             every: grants.every,
             length: grants.length,

@@ -51,6 +51,17 @@ pub struct SlotConfig {
     pub obstructed: Vec<Duration>,
     /// Up to each edge all packets are lost for so long, in both directions of the link at once.
     pub outage: Vec<Duration>,
+    /// Probability that the path changes once within a slot, in both directions of the link at once; the slot draws its
+    /// step anew then.
+    pub reroute: f64,
+    /// How long after the begin of its slot; not longer than a slot. Empty without `reroute`.
+    pub reroute_at: Vec<Duration>,
+    /// Probability that a slot begins with the path, and so the step, with which the one before ended; in both
+    /// directions of the link at once.
+    pub stay: f64,
+    /// Probability that an edge, or a reroute, loses what arrives before a packet over the new path could: until the
+    /// pause is over and the new step has passed. In both directions of the link at once.
+    pub in_flight_loss: f64,
     /// `None`: packets may leave at any time.
     pub grants: Option<Grants>,
 }
@@ -83,6 +94,12 @@ enum Draw {
     Obstructed,
     Grant,
     Outage,
+    Reroute,
+    RerouteAt,
+    RerouteStep,
+    Stay,
+    InFlight,
+    RerouteInFlight,
 }
 
 /// The second kind of draw of a pair of which a normal number is made.
@@ -91,6 +108,9 @@ const SECOND: u64 = 32;
 /// Slots further apart than this many times the correlation share nothing that counts: ρⁿ < 0.001.
 const FORGOTTEN: f64 = 1e-3;
 
+/// No step is longer, in ns: most packets need not draw theirs.
+const LONGEST_STEP: u64 = 1_000_000_000;
+
 /// What the slot of the last service drew, where neighbouring slots are correlated and a draw is a long sum.
 #[derive(Clone, Copy, Debug, Default)]
 struct Drawn {
@@ -98,6 +118,7 @@ struct Drawn {
     rate: f64,
     step: f64,
     spread: f64,
+    rerouted: f64,
 }
 
 /// The slots of one link.
@@ -167,14 +188,37 @@ impl SlotScheduler {
         }
         match (self.drawn.filter(|drawn| drawn.slot == slot), what) {
             (Some(drawn), Draw::Rate) => drawn.rate,
-            (Some(drawn), Draw::Step) => drawn.step,
             (Some(drawn), Draw::Spread) => drawn.spread,
-            _ => self.chain(what, slot),
+            // The path after a reroute correlates with its slot as a neighbouring slot does.
+            (_, Draw::RerouteStep) => {
+                let correlation = self.config.correlation;
+                let innovation = libm::sqrt(1.0 - correlation * correlation) * self.normal(what, slot);
+                share_below(correlation * self.chain(Draw::Step, slot) + innovation)
+            }
+            _ => share_below(self.chain(what, slot)),
         }
     }
 
-    /// A number that is uniform in [0, 1): the share of a standard normal number of the autoregressive process of the
-    /// first order x(n) = ρ x(n - 1) + √(1 - ρ²) z(n), with z(n) independent and x(0) = z(0).
+    /// The draw of the step of a slot, before or after its reroute: that of the slot in which its path began.
+    fn step(&self, slot: u64, is_rerouted: bool) -> f64 {
+        if let Some(drawn) = self.drawn.filter(|drawn| drawn.slot == slot) {
+            return if is_rerouted { drawn.rerouted } else { drawn.step };
+        }
+        let (mut begun, mut what) = (slot, if is_rerouted { Draw::RerouteStep } else { Draw::Step });
+        while matches!(what, Draw::Step) && begun > 0 && self.stays(begun) {
+            begun -= 1;
+            what = if self.reroute(begun).is_some() { Draw::RerouteStep } else { Draw::Step };
+        }
+        self.correlated(what, begun)
+    }
+
+    /// Whether a slot begins with the path with which the one before ended.
+    fn stays(&self, slot: u64) -> bool {
+        self.config.stay > 0.0 && self.shared.uniform_of(Draw::Stay as u64, slot) < self.config.stay
+    }
+
+    /// A standard normal number of the autoregressive process of the first order x(n) = ρ x(n - 1) + √(1 - ρ²) z(n),
+    /// with z(n) independent and x(0) = z(0).
     fn chain(&self, what: Draw, slot: u64) -> f64 {
         let correlation = self.correlation(what);
         let innovation = libm::sqrt(1.0 - correlation * correlation);
@@ -185,8 +229,7 @@ impl SlotScheduler {
             n -= 1;
         }
         // The first one stands for all before it, so that the variance is 1.
-        let x = sum + weight * self.normal(what, n);
-        (0.5 * libm::erfc(-x * std::f64::consts::FRAC_1_SQRT_2)).min(1.0 - f64::EPSILON)
+        sum + weight * self.normal(what, n)
     }
 
     /// A standard normal number (Box and Muller 1958).
@@ -253,9 +296,10 @@ impl SlotScheduler {
         if self.config.correlation > 0.0 || self.config.rate_correlation > 0.0 {
             let slot = self.slot(ready.as_nanos());
             if self.drawn.is_none_or(|drawn| drawn.slot != slot) {
-                let [rate, step, spread] =
-                    [Draw::Rate, Draw::Step, Draw::Spread].map(|what| self.correlated(what, slot));
-                self.drawn = Some(Drawn { slot, rate, step, spread });
+                let [rate, spread] = [Draw::Rate, Draw::Spread].map(|what| self.correlated(what, slot));
+                let step = self.step(slot, false);
+                let rerouted = self.reroute(slot).map_or(0.0, |_| self.step(slot, true));
+                self.drawn = Some(Drawn { slot, rate, step, spread, rerouted });
             }
         }
         let (served, debt) = send(|ns| self.piece(ns), ready, bytes, self.debt, meter);
@@ -269,7 +313,8 @@ impl SlotScheduler {
     pub fn delay(&self, t: Time) -> Duration {
         let ns = t.as_nanos();
         let slot = self.slot(ns);
-        let step = length(&self.config.step, self.correlated(Draw::Step, slot));
+        let is_rerouted = self.reroute(slot).is_some_and(|change| self.since_begin(ns, slot) >= change);
+        let step = length(&self.config.step, self.step(slot, is_rerouted));
         let interval = ns / self.config.jitter_every.as_nanos();
         let ([least, most], part) = between(&self.config.spread, self.correlated(Draw::Spread, slot));
         let of_busy = self.busy && !self.config.busy_jitter.is_empty();
@@ -281,7 +326,7 @@ impl SlotScheduler {
 
     /// The probability that a packet is lost that arrives at `t`.
     pub fn loss(&self, t: Time) -> f64 {
-        if self.is_obstructed(t.as_nanos()) || self.is_out(t.as_nanos()) {
+        if self.is_obstructed(t.as_nanos()) || self.is_out(t.as_nanos()) || self.is_cut(t.as_nanos()) {
             return 1.0;
         }
         let [least, most] = self.config.edge_loss;
@@ -300,10 +345,22 @@ impl SlotScheduler {
         let drawn = |what: Draw| self.shared.uniform_of(what as u64, slot);
         let obstructed = length(&self.config.obstructed, drawn(Draw::Obstructed)).as_nanos();
         let free = self.config.every.as_nanos().saturating_sub(obstructed);
-        // Counted from a slot before t = 0, in whose end slot 0 lies.
-        let edge = self.config.phase.as_nanos() + slot * self.config.every.as_nanos();
-        let begin = edge + (drawn(Draw::Obstruction) * free as f64) as u64;
-        (begin..begin + obstructed).contains(&(ns + self.config.every.as_nanos()))
+        let begin = (drawn(Draw::Obstruction) * free as f64) as u64;
+        (begin..begin + obstructed).contains(&self.since_begin(ns, slot))
+    }
+
+    /// How far after the begin of its slot an instant lies. Slot 0 begins before t = 0.
+    fn since_begin(&self, ns: u64, slot: u64) -> u64 {
+        let every = self.config.every.as_nanos();
+        ns + every - (self.config.phase.as_nanos() + slot * every)
+    }
+
+    /// How far after the begin of a slot its path changes.
+    fn reroute(&self, slot: u64) -> Option<u64> {
+        if self.config.reroute <= 0.0 || self.shared.uniform_of(Draw::Reroute as u64, slot) >= self.config.reroute {
+            return None;
+        }
+        Some(length(&self.config.reroute_at, self.shared.uniform_of(Draw::RerouteAt as u64, slot)).as_nanos())
     }
 
     /// The next edge is near: what the old satellite was to carry does not arrive.
@@ -315,6 +372,32 @@ impl SlotScheduler {
         let outage = length(&self.config.outage, self.shared.uniform_of(Draw::Outage as u64, next));
         self.edge(next) - ns <= outage.as_nanos()
     }
+
+    /// The packet was under way over a path that has ended, and is lost with it.
+    fn is_cut(&self, ns: u64) -> bool {
+        let share = self.config.in_flight_loss;
+        if share <= 0.0 {
+            return false;
+        }
+        let slot = self.slot(ns);
+        let into = self.since_begin(ns, slot);
+        let step = |is_rerouted| length(&self.config.step, self.step(slot, is_rerouted)).as_nanos();
+        let is_cut = |what: Draw| self.shared.uniform_of(what as u64, slot) < share;
+        let of_reroute = self
+            .reroute(slot)
+            .and_then(|change| into.checked_sub(change))
+            .is_some_and(|since| since < LONGEST_STEP && is_cut(Draw::RerouteInFlight) && since < step(true));
+        of_reroute || {
+            // No edge lies before slot 0.
+            let pause = || length(&self.config.pause, self.draw(Draw::Pause, slot)).as_nanos();
+            slot > 0 && is_cut(Draw::InFlight) && into < LONGEST_STEP + pause() && into < pause() + step(false)
+        }
+    }
+}
+
+/// The share of standard normal numbers below one, less than 1.
+fn share_below(x: f64) -> f64 {
+    (0.5 * libm::erfc(-x * std::f64::consts::FRAC_1_SQRT_2)).min(1.0 - f64::EPSILON)
 }
 
 /// The factor of an hour; `ns` since a midnight.
@@ -378,6 +461,10 @@ mod tests {
             time_of_day: Duration::ZERO,
             obstructed: Vec::new(),
             outage: Vec::new(),
+            reroute: 0.0,
+            reroute_at: Vec::new(),
+            stay: 0.0,
+            in_flight_loss: 0.0,
             grants: None,
         }
     }
@@ -647,5 +734,116 @@ mod tests {
         let none = of.iter().filter(|&&n| n == 0).count();
         let mean = of.iter().sum::<usize>() as f64 / 400.0;
         assert!(none.abs_diff(200) < 50 && (mean - 15.0).abs() < 5.0, "{none} {mean}");
+    }
+    #[test]
+    fn a_reroute_changes_the_step_once_within_its_slot_in_both_directions_at_once() {
+        let config =
+            SlotConfig { step: vec![ms(0), ms(100)], reroute: 0.5, reroute_at: vec![ms(5000), ms(10_000)], ..bare() };
+        let steps = |config: &SlotConfig, link: &str| -> Vec<Vec<(u64, Duration)>> {
+            let slots = SlotScheduler::new(config, 1, link);
+            let of = |n: u64| (0..15_000).step_by(10).map(move |into| (into, 12_000 + 15_000 * n + into));
+            let in_one = |n| {
+                let mut seen: Vec<(u64, Duration)> = of(n).map(|(into, t)| (into, slots.delay(at(t)))).collect();
+                seen.dedup_by_key(|(_, step)| *step);
+                seen
+            };
+            (0..400).map(in_one).collect()
+        };
+        let up = steps(&config, "a->b");
+        assert!(up.iter().all(|of| of.len() <= 2));
+        let when = |of: &[Vec<(u64, Duration)>]| -> Vec<Option<u64>> {
+            of.iter().map(|of| of.get(1).map(|(into, _)| *into)).collect()
+        };
+        let changes = when(&up);
+        assert_eq!(changes, when(&steps(&config, "b->a")));
+        // Half of the slots, at 7.5 s in the mean; five standard errors of 200 are 50, of a mean over 200 0.5 s.
+        let times: Vec<u64> = changes.iter().flatten().copied().collect();
+        let mean = times.iter().sum::<u64>() as f64 / times.len() as f64;
+        assert!(times.len().abs_diff(200) < 50 && (mean - 7500.0).abs() < 515.0, "{} {mean}", times.len());
+        assert!(times.iter().all(|into| (5000..=10_010).contains(into)));
+        // The second step is a draw of its own: mean 50 ms, and as far from the one before as two uniform numbers.
+        let pairs: Vec<(f64, f64)> =
+            up.iter().filter_map(|of| Some((of.first()?.1.as_secs_f64(), of.get(1)?.1.as_secs_f64()))).collect();
+        let mean = pairs.iter().map(|(_, after)| after).sum::<f64>() / pairs.len() as f64;
+        let apart = pairs.iter().map(|(before, after)| (before - after).abs()).sum::<f64>() / pairs.len() as f64;
+        assert!((mean - 0.05).abs() < 0.0102 && (apart - 0.1 / 3.0).abs() < 0.0085, "{mean} {apart}");
+        // With a correlation it follows what was before it, also from the cache.
+        let mut correlated = SlotScheduler::new(&SlotConfig { correlation: 0.9, ..config.clone() }, 1, "a->b");
+        let mut apart = 0.0;
+        for (n, change) in changes.iter().enumerate().filter_map(|(n, change)| Some((n, (*change)?))) {
+            let edge = 12_000 + 15_000 * n as u64;
+            let [before, after] = [edge + 1, edge + change + 1].map(|t| correlated.delay(at(t)));
+            correlated.serve(at(edge + 1), 125, Idle::Yes, &mut Meter::default());
+            assert_eq!([before, after], [edge + 1, edge + change + 1].map(|t| correlated.delay(at(t))), "{n}");
+            apart += before.as_secs_f64().max(after.as_secs_f64()) - before.as_secs_f64().min(after.as_secs_f64());
+        }
+        assert!(apart / times.len() as f64 <= 0.017, "{}", apart / times.len() as f64);
+        // Without it the same slots have the same steps, with one draw each.
+        let without = steps(&SlotConfig { reroute: 0.0, reroute_at: Vec::new(), ..config }, "a->b");
+        assert!(without.iter().zip(&up).all(|(a, b)| a.len() == 1 && a[0] == b[0]));
+    }
+
+    #[test]
+    fn a_slot_may_stay_on_the_path_with_which_the_one_before_ended() {
+        let config = SlotConfig { step: vec![ms(0), ms(100)], stay: 0.4, ..bare() };
+        let reroute = SlotConfig { reroute: 0.5, reroute_at: vec![ms(5000)], ..config.clone() };
+        for (config, correlation) in [(&config, 0.0), (&reroute, 0.0), (&reroute, 0.5)] {
+            let config = SlotConfig { correlation, ..config.clone() };
+            let [up, down] = ["a->b", "b->a"].map(|name| SlotScheduler::new(&config, 1, name));
+            let of =
+                |slots: &SlotScheduler, n: u64| [0, 14_999].map(|into| slots.delay(at(12_000 + 15_000 * n + into)));
+            let stays = |slots: &SlotScheduler| -> Vec<bool> {
+                (1..2000).map(|n| of(slots, n - 1)[1] == of(slots, n)[0]).collect()
+            };
+            let same = stays(&up);
+            assert_eq!(same, stays(&down), "in both directions at once");
+            // Five standard deviations of 1999 draws.
+            let count = same.iter().filter(|&&same| same).count();
+            assert!(count.abs_diff(800) < 110, "{count} of 1999 with correlation {correlation}");
+            // Steps keep their distribution: mean 50 ms; five standard errors where one in ten counts.
+            let mean = (0..2000).map(|n| of(&up, n)[1].as_secs_f64()).sum::<f64>() / 2000.0;
+            assert!((mean - 0.05).abs() < 0.0103, "{mean}");
+            // A cached draw is the same draw.
+            let mut served = up.clone();
+            for n in [0_u64, 7, 7, 8, 9, 10, 3] {
+                served.serve(at(12_000 + 15_000 * n), 125, Idle::Yes, &mut Meter::default());
+                assert!((0..12).all(|n| of(&served, n) == of(&up, n)), "{n}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_edge_or_a_reroute_loses_what_arrives_before_the_new_path_could_carry_it() {
+        let config = SlotConfig {
+            step: vec![ms(40)],
+            pause: vec![ms(60)],
+            reroute: 1.0,
+            reroute_at: vec![ms(5000)],
+            in_flight_loss: 0.25,
+            loss: 0.01,
+            ..bare()
+        };
+        let [up, down] = ["a->b", "b->a"].map(|name| SlotScheduler::new(&config, 1, name));
+        let lost = |slots: &SlotScheduler, from: u64| {
+            let is_lost: Vec<bool> = (0..200).map(|n| slots.loss(at(from + n)) == 1.0).collect();
+            let first = is_lost.iter().take_while(|&&lost| lost).count();
+            assert_eq!(is_lost.iter().filter(|&&lost| lost).count(), first, "at {from}");
+            first
+        };
+        let (edges, changes): (Vec<usize>, Vec<usize>) =
+            (0..400).map(|n| 12_000 + 15_000 * n).map(|edge| (lost(&up, edge), lost(&up, edge + 5000))).unzip();
+        for (found, whole) in [(&edges, 100), (&changes, 40)] {
+            assert!(found.iter().all(|&ms| ms == 0 || ms == whole), "{found:?}");
+            let count = found.iter().filter(|&&ms| ms > 0).count();
+            // Five standard deviations of 400 draws of 1/4 are 43.
+            assert!(count.abs_diff(100) < 43, "{count} of {whole} ms");
+        }
+        let back: Vec<usize> = (0..400).map(|n| lost(&down, 12_000 + 15_000 * n)).collect();
+        assert_eq!(edges, back, "both directions at once");
+        // A packet that leaves over the new path arrives: not before its step has passed.
+        let mut slots = up.clone();
+        let served = slots.serve(at(12_000), 125, Idle::Yes, &mut Meter::default());
+        assert!(slots.loss(served.departure + slots.delay(served.departure)) < 1.0);
+        assert!([0, 50, 11_999].iter().all(|&t| up.loss(at(t)) < 1.0), "no edge before the first one");
     }
 }

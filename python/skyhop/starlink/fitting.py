@@ -1,22 +1,25 @@
 """Fits the profile `starlink` to recorded round trips: what a slot adds, what varies within it, the pause at its edge.
 
 A round trip is base + step of its slot + spread of its slot times jitter, and near an edge the rest of a pause. Step,
-spread and jitter are quantiles (`estimating.py`); the length of the pause is lognormal (`pauses.py`).
+spread and jitter are quantiles (`estimating.py`); the length of the pause is lognormal (`pauses.py`). A slot may change
+its path (`changes.py`), the next one may keep it (`stays.py`), and an edge or such a change may lose what is under way
+(`in_flight.py`).
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
 
-from skyhop.starlink import pauses
+from skyhop.starlink import changes, in_flight, pauses, stays
 from skyhop.starlink.chains import LEAST_PAIRS, Chains, neighbours
+from skyhop.starlink.changes import Changes
 from skyhop.starlink.estimating import Estimate, Slots
 from skyhop.starlink.measuring import SLOT_S, Slotted, by_the_clock, calm, slotted
 from skyhop.starlink.pauses import Pause
@@ -35,6 +38,12 @@ LEAST_SLOTS = 20
 
 #: The most that a correlation of neighbouring slots is taken for, and that `rate_correlation` takes.
 MOST_CORRELATION = 0.95
+
+#: How often distributions and changes are found in turn.
+_TURNS = 3
+
+#: Slots of different recordings are so far apart.
+_FAR = 1e12
 
 #: What `Fit.parameters` has before the correlation.
 NAMES = (
@@ -108,7 +117,7 @@ class Fit:
     spread: tuple[float, ...]
     pause_ms: tuple[float, ...]
     correlation: float
-    """Correlation of the normal scores of neighbouring slots; NaN where fewer than 20 pairs tell it."""
+    """Correlation of the normal scores of neighbouring slots beyond `stay`; NaN where fewer than 20 pairs tell it."""
     base_ms: float
     """Least round trip of the recording's place: not a value of the profile but of the link's delay."""
     loss_near_edges: float
@@ -121,6 +130,14 @@ class Fit:
     hidden_ms: float
     """Fewer than five of these left sooner after an edge, so that a pause as short as this would not show."""
     parameters: tuple[Parameter, ...]
+    reroute: float = 0.0
+    """Probability that a slot changes its path; 0 where no change is claimed."""
+    reroute_at_s: tuple[float, ...] = ()
+    """Quantiles of the time from the begin of a slot to its change."""
+    stay: float = 0.0
+    """Probability that a slot keeps the path of the one before; 0 where none is claimed."""
+    in_flight_loss: float = 0.0
+    """Probability that an edge or a change loses what is under way; 0 where no such loss is claimed."""
 
     @property
     def pause_note(self) -> str:
@@ -161,6 +178,7 @@ def fit(recordings: Sequence[Recording], *, draws: int = DRAWS, seed: int = 1) -
     slots: list[Slotted] = []
     least_ms = math.inf
     numbers: list[float] = []
+    less_ms: list[float] = []
     for place, recording in enumerate(recordings):
         whole = _slots(slotted(recording))
         if whole:
@@ -168,14 +186,15 @@ def fit(recordings: Sequence[Recording], *, draws: int = DRAWS, seed: int = 1) -
             least_ms = min(least_ms, floor)
             slots += [Slotted(one.slot, one.phase_s, one.rtt_ms - floor) for one in whole]
             # Slots of different recordings are not neighbours.
-            numbers += [float(one.slot[0]) + 1e12 * place for one in whole]
+            numbers += [float(one.slot[0]) + _FAR * place for one in whole]
+            less_ms += [floor] * len(whole)
     if len(slots) < LEAST_SLOTS:
         raise ValueError(
             f"{len(slots)} slots with 10 round trips or more are not enough for a fit: record five minutes at least"
         )
-    trips = Slots([one.rtt_ms[one.inside] for one in slots])
-    whole_fit = trips.estimate()
-    early = pauses.early(slots)
+    trips, whole_fit, shown, changing = _changing(slots, less_ms)
+    # The rest of a slot has another floor.
+    early = pauses.early(changing.longer(slots))
     likely = pauses.likelihoods(early, whole_fit)
     pause, gain = pauses.most_likely(likely.sum(axis=0))
     pause = pause if gain >= pauses.CLAIMED else Pause(0.0, 0.0)
@@ -185,6 +204,20 @@ def fit(recordings: Sequence[Recording], *, draws: int = DRAWS, seed: int = 1) -
     chains = Chains(numbers_of, reliability=reliability) if not math.isnan(seen) else None
     correlation, *between = chains.told(seen) if chains else (math.nan,) * 3
     run = run_of(0.0 if math.isnan(correlation) else correlation, len(slots))
+    lost = np.concatenate(
+        [
+            in_flight.likelihoods(one, numbers_of[of] - _FAR * place, changing.each[of])
+            for place, one in enumerate(recordings)
+            for of in [(numbers_of >= _FAR * place) & (numbers_of < _FAR * (place + 1))]
+        ]
+    )
+    share = in_flight.most_likely(lost.sum(axis=0))
+    width = float(whole_fit.jitter[18] - whole_fit.jitter[2])
+    firsts = _neighbours(slots, changing.longer(slots), numbers_of)
+    apart = whole_fit.floors[firsts[:, 1]] - whole_fit.floors[firsts[:, 0]]
+    dense = stays.densities(apart, whole_fit.floors, width)
+    none = stays.correlated(apart, whole_fit.floors, width, 0.0 if math.isnan(correlation) else correlation)
+    stay = stays.most_likely(apart, dense, none, width)
     drawn = _drawn(trips, likely, pause, run, draws, seed)
     parameters = []
     for n, (name, value) in enumerate(zip(NAMES, _values(whole_fit, pause), strict=True)):
@@ -197,15 +230,76 @@ def fit(recordings: Sequence[Recording], *, draws: int = DRAWS, seed: int = 1) -
     if not math.isnan(correlation):
         low, high = between if draws else (math.nan, math.nan)
         parameters.append(Parameter("correlation of neighbouring slots", correlation, low, high))
+    every = list(_times(len(slots), run, draws, seed))
+    if changing.share:
+        shares = [changes.most_likely(*shown, times, claimed=-math.inf).share for times in every]
+        parameters.append(Parameter("reroute, share of slots", changing.share, *interval(shares, len(slots) / run)))
+    if stay:
+        shares = [
+            stays.most_likely(apart, dense, none, width, times[firsts[:, 0]], claimed=-math.inf) for times in every
+        ]
+        parameters.append(Parameter("stay, share of neighbouring slots", stay, *interval(shares, len(slots) / run)))
+    if share:
+        shares = [in_flight.most_likely(times @ lost, claimed=-math.inf) for times in every]
+        parameters.append(Parameter("loss in flight, share of edges", share, *interval(shares, len(slots) / run)))
     soon_s = np.sort(np.concatenate([one.phase_s for one in early]))
     return Fit(
         step_ms=_rounded(whole_fit.step), jitter_ms=_rounded(whole_fit.jitter), spread=_rounded(whole_fit.spread, 3),
         pause_ms=_rounded(pause.quantiles_ms),
-        correlation=math.nan if math.isnan(correlation) else round(min(max(correlation, 0.0), 0.9), 2),
+        correlation=_others(correlation, round(stay, 3)), stay=round(stay, 3),
         base_ms=least_ms + whole_fit.base_ms, loss_near_edges=_near_edges(recordings), slots=len(slots),
         steps_ms=_steps(slots, numbers_of), early=soon_s.size,
         hidden_ms=1e3 * float(soon_s[4]) if soon_s.size >= 5 else 1e3 * pauses.SEEN_S, parameters=tuple(parameters),
+        reroute=round(changing.share, 3), reroute_at_s=_rounded(changing.times_s, 2) if changing.share else (),
+        in_flight_loss=round(share, 2),
     )  # fmt: skip
+
+
+def _others(correlation: float, stay: float) -> float:
+    """What a scenario takes: the correlation beyond paths that stay."""
+    if math.isnan(correlation):
+        return math.nan
+    return round(min(max(stays.between_others(correlation, stay), 0.0), 0.9), 2)
+
+
+def _neighbours(slots: Sequence[Slotted], kept: Sequence[Slotted], numbers: Floats) -> Places:
+    """Places of neighbouring slots, a row for each two, of which the first has its end and the second its begin."""
+    found = [
+        (n, n + 1)
+        for n in range(len(slots) - 1)
+        if numbers[n + 1] - numbers[n] == 1
+        and kept[n].phase_s[-1] == slots[n].phase_s[-1]
+        and kept[n + 1].phase_s[0] == slots[n + 1].phase_s[0]
+    ]
+    return np.array(found, dtype=np.intp).reshape(-1, 2)
+
+
+def _changing(
+    slots: Sequence[Slotted], less_ms: Sequence[float]
+) -> tuple[Slots, Estimate, tuple[Floats, float], Changes]:
+    """The distributions behind slots of which some change their path, and what the likelihood says of the changes.
+
+    Changes widen the jitter of their slots, and jitter that is too wide hides changes. So both are found in turn, the
+    distributions from the longer part of each slot that changes.
+    """
+    kept = list(slots)
+    for turn in range(_TURNS):
+        trips = Slots([one.rtt_ms[one.inside] for one in kept])
+        found = trips.estimate()
+        shown = changes.likelihoods(slots, found, less_ms)
+        changing = changes.most_likely(*shown)
+        if turn == _TURNS - 1 or not changing.share:
+            break
+        kept = changing.longer(slots)
+    return trips, found, shown, changing
+
+
+def _times(slots: int, run: int, draws: int, seed: int) -> Iterator[Floats]:
+    """How often each slot is drawn, in runs of slots, longer where these resemble each other (Künsch, Ann. Statistics
+    17, 1989)."""
+    generator = np.random.Generator(np.random.PCG64(seed))
+    for _ in range(draws):
+        yield np.bincount(drawn_places(slots, run, generator), minlength=slots).astype(float)
 
 
 def _values(found: Estimate, pause: Pause) -> tuple[float, ...]:
@@ -216,12 +310,9 @@ def _values(found: Estimate, pause: Pause) -> tuple[float, ...]:
 
 
 def _drawn(trips: Slots, likely: Floats, pause: Pause, run: int, draws: int, seed: int) -> list[tuple[float, ...]]:
-    """Values of draws of runs of slots, longer where slots resemble each other (Künsch, Ann. Statistics 17, 1989)."""
-    slots = len(likely)
-    generator = np.random.Generator(np.random.PCG64(seed))
+    """The values of `NAMES` that draws of slots give."""
     found = []
-    for _ in range(draws):
-        times = np.bincount(drawn_places(slots, run, generator), minlength=slots).astype(float)
+    for times in _times(len(likely), run, draws, seed):
         one = pauses.most_likely(times @ likely)[0] if pause.median_ms else pause
         found.append(_values(trips.drawn(times), one))
     return found
@@ -297,4 +388,11 @@ def table(found: Fit, *, direction: str = "up") -> str:
         'spike = ["0 ms", "0 ms"]',
         'before = "0 s"',
     ]
+    if found.reroute:
+        times = ", ".join(f'"{value:g} s"' for value in found.reroute_at_s)
+        lines += [f"reroute = {found.reroute:g}", f"reroute_at = [{times}]"]
+    if found.stay:
+        lines.append(f"stay = {found.stay:g}")
+    if found.in_flight_loss:
+        lines += [f"in_flight_loss = {found.in_flight_loss:g}", "edge_loss = [0, 0]"]
     return "\n".join(lines) + "\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,6 +32,12 @@ class Case:
     """In small letters."""
     flows: int | None
     start_unix_s: float | None
+
+    @property
+    def is_over_isls(self) -> bool:
+        """Whether the column `path` names links between satellites, as "isl", "ISLs" or "over isl" do; not "no-isl"."""
+        words = re.split(r"[^a-z]+", self.place[2])
+        return bool({"isl", "isls"}.intersection(words)) and not {"no", "non", "not", "without"}.intersection(words)
 
 
 def cases(root: Path) -> list[Case]:

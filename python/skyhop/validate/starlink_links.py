@@ -19,6 +19,7 @@ else:
     import tomli as tomllib  # type: ignore[import-not-found, unused-ignore]
 
 from skyhop.starlink import recordings, transfers
+from skyhop.starlink.chance import intervals
 from skyhop.starlink.measuring import FIRST_S, LEAST_FOR_LOSS, SLOT_S, by_the_clock, kolmogorov_smirnov, measures
 from skyhop.starlink.recordings import Floats, Recording
 from skyhop.starlink.transfers import Transfer
@@ -26,11 +27,15 @@ from skyhop.validate import starlink_cases, starlink_runs
 from skyhop.validate.starlink_cases import Case
 from skyhop.validate.starlink_runs import Simulated
 
-#: The set of values that is judged where no fit is given.
-VALUES = "loaded"
+#: The sets of values that are judged where no fit is given: of a bent pipe, and of a path over ISLs.
+VALUES = "seattle-2023"
+ISL_VALUES = "lagos-2023"
 
-#: Runs whose measures are averaged: of round trips, and of transfers, of which two with other draws differ more.
-SEEDS = (1, 2, 3)
+#: Runs of round trips whose measures are averaged: so many that they have so many round trips, within limits. Few slots
+#: scatter, so a short recording needs more.
+ROUND_TRIPS, LEAST_RUNS, MOST_RUNS = 55_000, 3, 12
+
+#: Runs of transfers, of which two with other draws differ more.
 TRANSFER_SEEDS = (1, 2, 3, 4, 5)
 
 #: Rates of seconds that scatter less than this share of their mean are those of a sender that keeps its rate.
@@ -75,6 +80,9 @@ class Row:
     bound: float
     ok: bool
     note: str = ""
+    low: float = math.nan
+    high: float = math.nan
+    """The 90 % interval of what other recordings of this length would have, of a link that does not change."""
 
 
 @dataclass(frozen=True)
@@ -94,17 +102,13 @@ def starlink(
 ) -> list[Row]:
     """Compares every recording of a folder's `cases.csv` with the profile, in its order.
 
-    `values` are the keys of the profile in its `direction` ("up" without one), as `table` of a fit has them; None takes
-    the engine's, `VALUES`. `part` is the share of each recording of round trips, from where to where in time, so that a
-    fit can be judged on what it did not see. A recording that cannot be read has one row that says why, and the others
-    are compared all the same. Raises ValueError for a folder without a `cases.csv` that can be read.
+    `values` are the keys of the profile in its `direction` ("up" without one), as `table` of a fit has them, for all
+    recordings; None takes the engine's, `ISL_VALUES` where `cases.csv` has a path over ISLs, else `VALUES`. `part` is
+    the share of each recording of round trips, from where to where in time, so that a fit can be judged on what it did
+    not see. A recording that cannot be read has one row that says why, and the others are compared all the same. Raises
+    ValueError for a folder without a `cases.csv` that can be read.
     """
     root = Path(folder)
-    fitted: dict[str, Any] = {"starlink": {"values": VALUES}}
-    # The other direction has the engine's own values.
-    own: dict[str, Any] = {"starlink": dict(values)} if values is not None else fitted
-    up, down = (fitted, own) if own["starlink"].get("direction") == "down" else (own, fitted)
-    profile = {"forward": {"profile": up}, "backward": {"profile": down}}
     found: dict[int, Recording | _Read] = {}
     rows: dict[int, list[Row]] = {}
     cases = starlink_cases.cases(root)
@@ -121,13 +125,18 @@ def starlink(
     means: dict[tuple[str, ...], dict[int, list[tuple[float, float]]]] = {}
     for number, one in found.items():
         case = cases[number]
+        profile, source = _profile(case, values)
         try:
             if isinstance(one, Recording):
                 rows[number] = _round_trips(case.recording, one, profile)
-                continue
-            rows[number], ours_bps = _transfer(one, least.get(case.place), profile)
+            else:
+                rows[number], ours_bps = _transfer(one, least.get(case.place), profile)
         except ValueError as error:
             rows[number] = [_unread(case, str(error))]
+            continue
+        first = rows[number][0]
+        rows[number][0] = dataclasses.replace(first, note="; ".join(filter(None, [source, first.note])))
+        if isinstance(one, Recording):
             continue
         kind = "UDP" if one.transfer.is_udp else one.control
         if one.transfer.offered_bps > 0:
@@ -138,6 +147,23 @@ def starlink(
     for words, by_streams in means.items():
         listed += _ratios(" ".join(word for word in words if word), by_streams)
     return listed
+
+
+def _profile(case: Case, values: Mapping[str, Any] | None) -> tuple[dict[str, Any], str]:
+    """The keys of a wire with the values of a case, and a sentence on where they come from."""
+    if values is None:
+        name = ISL_VALUES if case.is_over_isls else VALUES
+        both = {"profile": {"starlink": {"values": name}}}
+        return {"forward": both, "backward": both}, f'simulated with values = "{name}"'
+    return sides(values), "simulated with the fit that was given"
+
+
+def sides(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The keys of a wire with what a fit found in its `direction`; the other direction has the set beneath the fit."""
+    own = dict(values)
+    other = {key: own[key] for key in ("values",) if key in own}
+    up, down = (other, own) if own.get("direction") == "down" else (own, other)
+    return {"forward": {"profile": {"starlink": up}}, "backward": {"profile": {"starlink": down}}}
 
 
 def _read(case: Case, root: Path) -> _Read:
@@ -182,6 +208,11 @@ def _row(case: str, measure: str, recorded: float, simulated: float, note: str =
     return Row(case, measure, recorded, simulated, off, bound, off <= bound, note)
 
 
+def _within(row: Row, between: tuple[float, float] | None) -> Row:
+    """The row with the interval of its measure."""
+    return row if between is None else dataclasses.replace(row, low=between[0], high=between[1])
+
+
 def _counted(case: str, measure: str, count: float, of: float, simulated: float) -> Row:
     """A share that was counted. Where none was, the recorded share may be anything up to 3 / `of` (95 %).
 
@@ -197,22 +228,31 @@ def _counted(case: str, measure: str, count: float, of: float, simulated: float)
 
 
 def _round_trips(case: str, recording: Recording, profile: Mapping[str, Any]) -> list[Row]:
-    runs = [starlink_runs.round_trips(recording, profile, seed) for seed in SEEDS]
+    wanted = math.ceil(ROUND_TRIPS / recording.sent_s.size)
+    seeds = range(1, 1 + min(max(wanted, LEAST_RUNS), MOST_RUNS))
+    answered = recording.rtt_ms[~np.isnan(recording.rtt_ms)]
+    # Base delays differ by city and gateway, and the profile does not know them. What an edge loses depends on them,
+    # so the wire has them.
+    trial = starlink_runs.round_trips(recording, profile, seeds[0])
+    more_ms = (float(np.median(answered)) - float(np.nanmedian(trial.rtt_ms))) / 2
+    delay_ms = max(starlink_runs.DELAY_MS + more_ms, 1.0)
+    runs = [starlink_runs.round_trips(recording, profile, seed, delay_ms=delay_ms) for seed in seeds]
     theirs = measures(recording)
+    between = intervals(recording)
     ours = [measures(run) for run in runs]
     mean = {key: float(np.nanmean([one[key] for one in ours])) if any(not math.isnan(one[key]) for one in ours)
             else math.nan for key in theirs}  # fmt: skip
-    answered = recording.rtt_ms[~np.isnan(recording.rtt_ms)]
     pooled = np.concatenate([run.rtt_ms[~np.isnan(run.rtt_ms)] for run in runs])
-    # The place's offset: base delays differ by city and gateway, and the profile does not know them.
+    # One run and all of them differ by chance.
     offset = float(np.median(answered)) - float(np.median(pooled))
-    rows = [_row(case, "RTT, Kolmogorov-Smirnov", math.nan, kolmogorov_smirnov(answered, pooled + offset))]
+    distance = _row(case, "RTT, Kolmogorov-Smirnov", math.nan, kolmogorov_smirnov(answered, pooled + offset))
+    rows = [_within(distance, between.get("distance"))]
     # Round trips that never change have no contrast.
     if not math.isnan(theirs["edge contrast"]) and theirs["calm contrast"] != 0:
         recorded, simulated = (
             one["edge contrast"] / one["calm contrast"] if one["calm contrast"] else math.nan for one in (theirs, mean)
         )
-        rows.append(_row(case, "contrast of edges", recorded, simulated))
+        rows.append(_within(_row(case, "contrast of edges", recorded, simulated), between.get("contrast")))
     names = {"step": "step, mean", "step p90": "step, 90 %", "slot autocorrelation": "slot autocorrelation",
              "trip autocorrelation": "trip autocorrelation", "spread": "spread", "loss": "loss",
              "burst": "loss burst"}  # fmt: skip
@@ -221,9 +261,10 @@ def _round_trips(case: str, recording: Recording, profile: Mapping[str, Any]) ->
             continue
         if key == "loss":
             of = float(np.count_nonzero(~by_the_clock(recording)))
-            rows.append(_counted(case, name, theirs[key] * of, of, mean[key]))
+            row = _counted(case, name, theirs[key] * of, of, mean[key])
         else:
-            rows.append(_row(case, name, theirs[key], mean[key]))
+            row = _row(case, name, theirs[key], mean[key])
+        rows.append(_within(row, between.get(key)))
     if regular := int(by_the_clock(recording).sum()):
         left = "the others count" if not math.isnan(theirs["loss"]) else "the others are too few to tell a loss"
         note = (
@@ -336,6 +377,8 @@ def cells(row: Row) -> list[str]:
     share = BOUNDS[row.measure][1] == "share"
     off, bound = ((f"{100 * x:.0f} %" if share else f"{x:.3g}") for x in (row.off, row.bound))
     recorded = "–" if math.isnan(row.recorded) else f"{row.recorded:.4g}"
+    if not math.isnan(row.low):
+        recorded += f" ({row.low:.3g} to {row.high:.3g})"
     return [row.case, row.measure, recorded, f"{row.simulated:.4g}", off, bound, "ok" if row.ok else "missed"]
 
 

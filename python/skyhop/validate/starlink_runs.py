@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from skyhop import api
 from skyhop.starlink.recordings import Floats, Recording
@@ -29,46 +30,81 @@ TRIAL_S = 30.0
 FASTEST_BPS = 600e6
 
 
+#: A recorder waits for answers where the median gap behind lost ones is so many times the usual gap; so many are
+#: needed.
+_WAITS, _LEAST_LOST = 8.0, 5
+
 #: So many round trips are simulated in one run: each datagram is a transfer of its own, which costs memory.
 AT_ONCE = 20_000
 
 
-def round_trips(recording: Recording, profile: Mapping[str, Any], seed: int) -> Recording:
+def round_trips(
+    recording: Recording, profile: Mapping[str, Any], seed: int, *, delay_ms: float = DELAY_MS
+) -> Recording:
     """Round trips over the profile that leave when the recorded ones left: one datagram each, there and back.
 
-    A long recording is simulated in pieces, each with draws of its own.
+    A long recording is simulated in pieces, each with draws of its own. Where the recorder waited for lost answers
+    before it went on, the simulated one does.
     """
     pieces = []
     for number, begin in enumerate(range(0, recording.sent_s.size, AT_ONCE)):
         kept = slice(begin, begin + AT_ONCE)
         piece = Recording(recording.name, recording.sent_s[kept], recording.rtt_ms[kept])
-        pieces.append(_piece(piece, profile, seed + 1000 * number).rtt_ms)
-    return Recording(recording.name, recording.sent_s, np.concatenate(pieces))
+        pieces.append(_piece(piece, profile, seed + 1000 * number, delay_ms).rtt_ms)
+    rtt_ms = np.concatenate(pieces)
+    sent = _sent(recording.sent_s, np.isnan(rtt_ms), waits_s(recording))
+    return Recording(recording.name, recording.sent_s[sent], rtt_ms[sent])
 
 
-def _piece(recording: Recording, profile: Mapping[str, Any], seed: int) -> Recording:
+def waits_s(recording: Recording) -> float:
+    """How long the recorder waits for an answer that is lost before it sends again, in s; 0 if it does not wait.
+
+    Such a recorder sees one loss where others see all of an outage.
+    """
+    lost = np.isnan(recording.rtt_ms)[:-1]
+    gaps = np.diff(recording.sent_s)
+    if np.count_nonzero(lost) < _LEAST_LOST or lost.all():
+        return 0.0
+    after, usual = float(np.median(gaps[lost])), float(np.median(gaps[~lost]))
+    return after if after > _WAITS * usual else 0.0
+
+
+def _sent(sent_s: Floats, lost: npt.NDArray[np.bool_], waits_s: float) -> npt.NDArray[np.bool_]:
+    """Which packets a recorder sends that waits so long after each that is lost."""
+    kept = np.ones(sent_s.size, dtype=bool)
+    if waits_s == 0:
+        return kept
+    until = -math.inf
+    for place in np.nonzero(lost)[0]:
+        if sent_s[place] >= until:
+            until = sent_s[place] + waits_s
+            kept[place + 1 : np.searchsorted(sent_s, until - 1e-3)] = False
+    return kept
+
+
+def _piece(recording: Recording, profile: Mapping[str, Any], seed: int, delay_ms: float) -> Recording:
     minute = math.floor(recording.sent_s[0] / 60) * 60
     since = recording.sent_s - minute
-    up = _one_way(since, "terminal", "gateway", profile, seed)
+    up = _one_way(since, "terminal", "gateway", profile, seed, delay_ms)
     back = np.full(since.size, np.nan)
     came = ~np.isnan(up)
     # The answers leave in the order in which the questions came.
     arrivals = since[came] + up[came]
     order = np.argsort(arrivals, kind="stable")
     down = np.empty(order.size)
-    down[order] = _one_way(arrivals[order], "gateway", "terminal", profile, seed)
+    down[order] = _one_way(arrivals[order], "gateway", "terminal", profile, seed, delay_ms)
     back[came] = down
     return Recording(recording.name, recording.sent_s, 1e3 * (up + back))
 
 
-def _one_way(times_s: Floats, source: str, sink: str, profile: Mapping[str, Any], seed: int) -> Floats:
+def _one_way(times_s: Floats, source: str, sink: str, profile: Mapping[str, Any], seed: int, delay_ms: float) -> Floats:
     """Delays in s of datagrams that leave at these times, which do not decrease; NaN where one is lost."""
     text = "time_s\n" + "\n".join(f"{time:.9f}" for time in times_s) + "\n"
     run = api.run(
         {
             "duration": f"{times_s[-1] + 5:.3f} s",
             "profile": "linux",
-            "links": [{"between": ["terminal", "gateway"], "delay": f"{DELAY_MS} ms", **profile}],
+            "links": [{"between": ["terminal", "gateway"], "delay": f"{delay_ms:.3f} ms", **profile}],
             "workloads": [
                 {
                     "name": "probes",

@@ -16,6 +16,7 @@ mod red;
 mod repair;
 mod sky;
 mod sky_links;
+mod starlink_sets;
 mod station_classes;
 mod station_file;
 mod stations;

@@ -1,10 +1,11 @@
 //! The values of a profile: the known properties of an operator's links.
 
 use super::Resolver;
+use super::starlink_sets::{AFTER, LOSS, Usual, in_few_words, lengths};
 use super::wires::SendDirection;
 use crate::format::{
     CountsName, DropTailFile, GrantsFile, HoursFile, HoursName, LinkProfileFile, LinkProfileName, LinkProfileOptions,
-    PauseFile, QueueFile, QueueOptions, StarlinkDirection, StarlinkFile, StarlinkValues, UpToFile,
+    QueueFile, QueueOptions, StarlinkDirection, StarlinkFile, StarlinkValues, UpToFile,
 };
 use crate::scenario::{Grants, LinkProfile, Starlink};
 use crate::tree::Path;
@@ -15,127 +16,12 @@ use skyhop_base::{Duration, Rate};
 const SLOT: Duration = Duration::from_secs(15);
 const SLOT_AT: Duration = Duration::from_secs(12);
 
-/// Bit/s up: Lai et al., "LeoCC", SIGCOMM 2025: capacity moves between 10 and 70 Mbit/s within tens of seconds.
-const RATES_UP: [u64; 2] = [10_000_000, 70_000_000];
-
-/// Bit/s down: Huston, "A transport protocol's view of Starlink", APNIC blog, 17 May 2024: 10 to 370 Mbit/s.
-const RATES_DOWN: [u64; 2] = [10_000_000, 370_000_000];
-
-/// Up to a satellite at 550 km and down again takes 3.7 ms from below it and 7.5 ms at the mask of 25° (Huston, "TCP
-/// and Starlink", INNOG 8, 2025; coverage geometry gives the same): a slot with another satellite adds up to the
-/// difference.
-const STEP: Duration = Duration::from_micros(3800);
-
-/// Successive round trips differ by 6.7 ms on average (Huston 2024). Two directions that draw uniformly from zero to J
-/// make sums whose mean distance is 7 J / 15.
-const JITTER: Duration = Duration::from_micros(14_400);
-
 /// Our reading of a recording of SpaceNetLab/LeoCC: delays 10 ms apart differ by 60 % as much as those 50 ms or more
 /// apart, delays 20 ms apart by 88 %.
 const JITTER_EVERY: Duration = Duration::from_millis(20);
 
-/// Round trips at an edge take 30 to 50 ms more (Huston 2024); our reading: half of it in each direction.
-const SPIKE: [Duration; 2] = [Duration::from_millis(15), Duration::from_millis(25)];
-
-/// Delays are raised for about 75 ms at the end and 140 ms at the begin of each period: "Statistical characterization
-/// and prediction of E2E latency over LEO satellite networks", arXiv 2601.08439, abstract (one-way delays, 500 per
-/// second).
-const BEFORE: Duration = Duration::from_millis(75);
-const AFTER: Duration = Duration::from_millis(140);
-
-/// Share of the packets of a second: LeoCC finds 0.5 to 6 % in windows of 1 s. Our reading: the windows with an edge.
-const EDGE_LOSS: [f64; 2] = [0.005, 0.06];
-
-/// Random losses and packets of queue, up and down: README of LeoReplayer (SpaceNetLab/LeoCC), "empirical".
-const LOSS: (f64, f64) = (0.002, 0.0001);
+/// Packets of queue up and down: README of LeoReplayer (SpaceNetLab/LeoCC), "empirical".
 const QUEUE: (u32, u32) = (500, 50_000);
-
-/// What the recording of an uplink in SpaceNetLab/LeoCC shows in place of the above, all of it our reading
-/// (`docs/models/starlink.md` has both beside each other). Its delays are halves of round trips: its recorder has
-/// pings.
-mod recorded {
-    use super::Duration;
-
-    /// Bit/s up: mean rates of seven whole slots.
-    pub const RATES_UP: [u64; 2] = [38_000_000, 58_000_000];
-    /// The least delays of slots lie in 3 ms.
-    pub const STEP: Duration = Duration::from_millis(3);
-    /// Gives the recording's mean distance of delays 10 ms apart.
-    pub const JITTER: Duration = Duration::from_millis(5);
-    /// What delays more at an edge is the pause.
-    pub const SPIKE: [Duration; 2] = [Duration::ZERO; 2];
-    /// Uplink: the recording has no opportunity to send for 59, 59, 68, 69, 82, 93, 95 and 135 ms at eight edges. The
-    /// range begins with the shortest of these and has their mean. The highest recorded delays at edges are half as
-    /// long, because the recording halves round trips and a packet waits in one direction only.
-    pub const PAUSE: [Duration; 2] = [Duration::from_millis(59), Duration::from_millis(106)];
-}
-
-/// `skyhop fit starlink` writes these from one public recording (`docs/models/starlink.md` has the command, the
-/// intervals and what came of recordings that the fit did not see).
-mod fitted {
-    /// Quantiles 5 % apart, from 0.5 to 99.5 %, of what a slot adds.
-    pub const STEP_MS: [f64; 21] = [
-        0.0, 5.5, 7.0, 8.3, 9.2, 9.8, 10.5, 11.6, 12.3, 13.2, 13.9, 14.8, 15.7, 17.4, 19.4, 21.0, 23.7, 27.4, 33.1,
-        40.2, 82.2,
-    ];
-    /// What each interval of jitter adds in a slot of median spread, as `STEP_MS`.
-    pub const JITTER_MS: [f64; 21] = [
-        0.0, 5.4, 7.0, 8.2, 9.4, 10.6, 11.7, 13.0, 14.4, 15.3, 15.8, 16.4, 17.3, 18.8, 20.5, 22.1, 24.2, 26.7, 29.5,
-        33.9, 52.5,
-    ];
-    /// The factor by which a slot's jitter is wider than the median slot's, as `STEP_MS`.
-    pub const SPREAD: [f64; 21] = [
-        0.424, 0.567, 0.658, 0.723, 0.754, 0.794, 0.851, 0.909, 0.949, 0.972, 1.000, 1.033, 1.098, 1.151, 1.204, 1.264,
-        1.354, 1.449, 1.573, 1.828, 2.576,
-    ];
-    /// The time without service after an edge, as `STEP_MS`.
-    pub const PAUSE_MS: [f64; 21] = [
-        21.4, 31.6, 36.3, 39.9, 43.0, 46.0, 48.8, 51.5, 54.3, 57.1, 60.0, 63.1, 66.3, 69.9, 73.8, 78.3, 83.7, 90.3,
-        99.3, 113.9, 168.1,
-    ];
-}
-
-/// What a loaded link shows beyond the round trips of `fitted` (`docs/models/starlink.md`).
-mod loaded {
-    use super::Duration;
-
-    /// Bit/s up, quantiles: median of uploads 17 Mbit/s (Michel et al., IMC 2022), uploads with BBR 25 to 30 Mbit/s
-    /// (blog.wirelessmoves.com, "Starlink - Part 6", August 2023), 48 Mbit/s (recording of SpaceNetLab/LeoCC), within
-    /// the range of LeoCC (SIGCOMM 2025). Our reading: four places stand for the quarters of the slots.
-    pub const RATES_UP: [u64; 5] = [10_000_000, 17_000_000, 27_000_000, 48_000_000, 70_000_000];
-    /// Bit/s down: 134 Mbit/s, the median of UDP on drives (Hu et al., CoNEXT 2023), and 120 to 150 with BBR
-    /// (wirelessmoves, part 3) in the middle, 178 (Michel et al.) at three quarters, within the range of Huston 2024;
-    /// the lowest quarter ends halfway.
-    pub const RATES_DOWN: [u64; 5] = [10_000_000, 75_000_000, 135_000_000, 180_000_000, 370_000_000];
-
-    /// As in `fitted`, of the same recording. The outermost values stand where the gaps there have the recorded means,
-    /// and steps and spreads drawn independently are as far apart as the recorded medians of slots.
-    pub const STEP_MS: [f64; 21] = [
-        0.0, 4.8, 6.2, 7.1, 8.0, 8.5, 9.1, 9.9, 10.6, 11.3, 11.9, 12.7, 13.6, 15.0, 16.7, 17.9, 20.6, 23.3, 28.1, 35.1,
-        64.2,
-    ];
-    pub const JITTER_MS: [f64; 21] = [
-        0.0, 3.8, 5.4, 6.7, 7.9, 9.1, 10.2, 11.5, 13.0, 13.9, 14.4, 15.0, 15.9, 17.4, 19.1, 20.8, 22.9, 25.5, 28.3,
-        33.2, 48.7,
-    ];
-    pub const SPREAD: [f64; 21] = [
-        0.449, 0.566, 0.655, 0.722, 0.752, 0.793, 0.849, 0.908, 0.947, 0.971, 1.0, 1.032, 1.098, 1.155, 1.201, 1.263,
-        1.366, 1.45, 1.631, 1.845, 2.485,
-    ];
-    /// Correlation of the normal scores of neighbouring slots' steps.
-    pub const CORRELATION: f64 = 0.06;
-    /// Rate of 20 ms over that of its slot, in the recording of SpaceNetLab/LeoCC without 100 ms at each edge:
-    /// quantiles 5 % apart, from 0.5 to 99.5 %.
-    pub const RIPPLE: [f64; 21] = [
-        0.33, 0.62, 0.72, 0.77, 0.83, 0.87, 0.90, 0.93, 0.96, 0.98, 1.01, 1.03, 1.06, 1.09, 1.12, 1.15, 1.18, 1.22,
-        1.27, 1.35, 1.59,
-    ];
-    /// As `recorded::JITTER`, of pings beside a flood.
-    pub const BUSY_JITTER: Duration = super::recorded::JITTER;
-    /// Edges lose as much as this much time more without an edge: in a CUBIC upload of 300 s, 16 % of the
-    /// retransmissions fell into the 1.5 s after edges, a tenth of the time, 1.71 times as many as elsewhere.
-    pub const EDGE_LOSS_S: f64 = 0.71 * 1.5;
-}
 
 /// Grants of the recorded uplink of SpaceNetLab/LeoCC (`skyhop fit starlink --grants`): one in three frames of 1.333 ms
 /// (Humphreys et al. 2023); of bursts, the share that lies in two whole ms; and quantiles 5 % apart of the shift.
@@ -158,90 +44,6 @@ const WETLINKS: [f64; 24] = [
     1.04, 1.06, 1.06, 1.08, 1.09, 1.13, 1.07, 1.03, 1.02, 1.03, 1.01, 1.01, 1.0, 0.99, 0.99, 0.98, 0.95, 0.91, 0.88,
     0.84, 0.84, 0.9, 0.97, 1.0,
 ];
-
-/// What the values that a recording can show are without others.
-struct Usual {
-    rates: Vec<u64>,
-    step: UpToFile,
-    jitter: UpToFile,
-    spread: Vec<f64>,
-    busy_jitter: Option<UpToFile>,
-    ripple: Vec<f64>,
-    correlation: f64,
-    spike: [Duration; 2],
-    pause: PauseFile,
-    before: Duration,
-    edge_loss: [f64; 2],
-}
-
-impl Usual {
-    fn of(values: StarlinkValues, direction: StarlinkDirection) -> Usual {
-        let up = direction == StarlinkDirection::Up;
-        match values {
-            StarlinkValues::Published => Usual {
-                rates: if up { RATES_UP } else { RATES_DOWN }.to_vec(),
-                step: UpToFile::Largest(STEP),
-                jitter: UpToFile::Largest(JITTER),
-                spread: Vec::new(),
-                busy_jitter: None,
-                ripple: Vec::new(),
-                correlation: 0.0,
-                spike: SPIKE,
-                pause: PauseFile::Same(Duration::ZERO),
-                before: BEFORE,
-                edge_loss: EDGE_LOSS,
-            },
-            StarlinkValues::Recorded => Usual {
-                rates: if up { recorded::RATES_UP } else { RATES_DOWN }.to_vec(),
-                step: UpToFile::Largest(recorded::STEP),
-                jitter: UpToFile::Largest(recorded::JITTER),
-                spread: Vec::new(),
-                busy_jitter: None,
-                ripple: Vec::new(),
-                correlation: 0.0,
-                spike: recorded::SPIKE,
-                pause: if up { in_few_words(recorded::PAUSE.into()) } else { PauseFile::Same(Duration::ZERO) },
-                before: BEFORE,
-                edge_loss: EDGE_LOSS,
-            },
-            // Round trips do not tell the directions apart: all that varies is uplink, whose delays the periods affect
-            // more (Garcia, Sundberg and Brunstrom, LEO-NET 2025) and whose grants make it wait.
-            StarlinkValues::Fitted => Usual {
-                rates: if up { recorded::RATES_UP } else { RATES_DOWN }.to_vec(),
-                step: if up { quantiles(&fitted::STEP_MS) } else { UpToFile::Largest(Duration::ZERO) },
-                jitter: if up { quantiles(&fitted::JITTER_MS) } else { UpToFile::Largest(Duration::ZERO) },
-                spread: if up { fitted::SPREAD.to_vec() } else { Vec::new() },
-                busy_jitter: None,
-                ripple: Vec::new(),
-                correlation: 0.0,
-                spike: [Duration::ZERO; 2],
-                pause: if up { PauseFile::Drawn(lengths(&fitted::PAUSE_MS)) } else { PauseFile::Same(Duration::ZERO) },
-                before: Duration::ZERO,
-                // The recording loses no more at edges than elsewhere.
-                edge_loss: [AFTER.as_secs_f64() * if up { LOSS.0 } else { LOSS.1 }; 2],
-            },
-            StarlinkValues::Loaded => Usual {
-                rates: if up { loaded::RATES_UP } else { loaded::RATES_DOWN }.to_vec(),
-                step: if up { quantiles(&loaded::STEP_MS) } else { UpToFile::Largest(Duration::ZERO) },
-                jitter: if up { quantiles(&loaded::JITTER_MS) } else { UpToFile::Largest(Duration::ZERO) },
-                spread: if up { loaded::SPREAD.to_vec() } else { Vec::new() },
-                busy_jitter: up.then_some(UpToFile::Largest(loaded::BUSY_JITTER)),
-                ripple: if up { loaded::RIPPLE.to_vec() } else { Vec::new() },
-                correlation: loaded::CORRELATION,
-                edge_loss: [(AFTER.as_secs_f64() + loaded::EDGE_LOSS_S) * if up { LOSS.0 } else { LOSS.1 }; 2],
-                ..Usual::of(StarlinkValues::Fitted, direction)
-            },
-        }
-    }
-}
-
-fn lengths(ms: &[f64]) -> Vec<Duration> {
-    ms.iter().map(|ms| Duration::from_nanos((ms * 1e6 + 0.5) as u64)).collect()
-}
-
-fn quantiles(ms: &[f64]) -> UpToFile {
-    UpToFile::Quantiles(lengths(ms))
-}
 
 /// Where a profile is resolved.
 pub(super) struct ProfilePlace<'p> {
@@ -290,10 +92,14 @@ impl Resolver<'_, '_, '_> {
             .rates
             .or(place.rate.map(|rate| vec![rate, rate]))
             .or_else(|| usual.rates.iter().map(|&bps| Rate::from_bps(bps)).collect())?;
-
+        let every = given.every.unwrap_or(SLOT);
+        // Where geometry makes the path, a set brings no other changes of it.
+        let of_set = if place.way.is_wire { usual.reroute } else { 0.0 };
+        let reroute = given.reroute.unwrap_or(of_set);
+        let own_times = given.reroute_at.is_some();
         let (own_jitter, own_busy) = (given.jitter.is_some(), given.busy_jitter.is_some());
         let starlink = Starlink {
-            every: given.every.unwrap_or(SLOT),
+            every,
             at: given.at.unwrap_or(SLOT_AT),
             rates,
             step: given.step.unwrap_or(if place.way.is_wire { usual.step } else { UpToFile::Largest(Duration::ZERO) }),
@@ -303,8 +109,7 @@ impl Resolver<'_, '_, '_> {
             busy_jitter: given.busy_jitter.or(usual.busy_jitter),
             ripple: given.ripple.unwrap_or(usual.ripple),
             correlation: given.correlation.unwrap_or(usual.correlation),
-            // Every set has one correlation for all that a slot draws.
-            rate_correlation: given.rate_correlation.unwrap_or(usual.correlation),
+            rate_correlation: given.rate_correlation.unwrap_or(usual.rate_correlation),
             hours: match &given.hours {
                 None => Vec::new(),
                 Some(HoursFile::Factors(factors)) => factors.clone(),
@@ -319,11 +124,31 @@ impl Resolver<'_, '_, '_> {
             loss: given.loss.unwrap_or(if up { LOSS.0 } else { LOSS.1 }),
             obstructed: given.obstructed.unwrap_or_default(),
             outage: given.outage.unwrap_or_default(),
+            reroute,
+            reroute_at: match given.reroute_at {
+                _ if reroute == 0.0 => Vec::new(),
+                Some(times) => times,
+                // The times of a set are those of its slots.
+                None if usual.reroute_at.is_empty() || every != SLOT => vec![Duration::ZERO, every],
+                None => usual.reroute_at,
+            },
+            stay: given.stay.unwrap_or(if place.way.is_wire { usual.stay } else { 0.0 }),
+            in_flight_loss: given.in_flight_loss.unwrap_or(usual.in_flight_loss),
         };
         let path = if written { place.path.key("starlink") } else { place.path.clone() };
         if !place.way.is_wire && !starlink.obstructed.is_empty() {
             let help = "give the stations `obstructions`, which say where in their sky".to_owned();
             self.add(&path.key("obstructed"), "is for wires, whose ends are one terminal's", Some(help));
+        }
+        for (key, share) in [("reroute", starlink.reroute), ("stay", starlink.stay)] {
+            if !place.way.is_wire && share > 0.0 {
+                let help = "leave it out: geometry changes the path".to_owned();
+                self.add(&path.key(key), "is for wires, whose path is drawn", Some(help));
+            }
+        }
+        if own_times && reroute == 0.0 {
+            let help = "write the probability `reroute` besides".to_owned();
+            self.add(&path.key("reroute_at"), "has no effect where no path changes", Some(help));
         }
         if matches!(given.hours, Some(HoursFile::Named(_))) && up {
             let help = "leave it out, or write 24 factors".to_owned();
@@ -357,6 +182,14 @@ impl Resolver<'_, '_, '_> {
 
     /// Losses at edges are a value of the set and replace `loss` there: who writes `loss` alone gets both.
     fn warn_of_edge_loss(&mut self, given: &StarlinkFile, starlink: &Starlink, path: &Path) {
+        if given.loss == Some(0.0) && given.in_flight_loss.is_none() && starlink.in_flight_loss > 0.0 {
+            let message = format!(
+                "in_flight_loss stays that of the set of values: {:.0} % of the edges lose what is under way: write \
+                 in_flight_loss, too, such as 0 for no losses at edges",
+                starlink.in_flight_loss * 100.0
+            );
+            self.warn(&path.key("loss"), message);
+        }
         let edge_s = (starlink.before + starlink.after).as_secs_f64();
         if given.edge_loss.is_some() || starlink.edge_loss[1] == 0.0 || edge_s == 0.0 {
             return;
@@ -364,9 +197,10 @@ impl Resolver<'_, '_, '_> {
         let at_edges = starlink.edge_loss.map(|share| (share / edge_s).min(1.0));
         let own = given.loss.filter(|&loss| loss == 0.0 || loss > at_edges[1]);
         // There the set says how many packets are lost, not how many of a second's.
-        let is_narrower = matches!(given.values, Some(StarlinkValues::Fitted | StarlinkValues::Loaded))
-            && (given.before.is_some() || given.after.is_some())
-            && starlink.before + starlink.after != AFTER;
+        let is_narrower =
+            matches!(given.values, Some(StarlinkValues::Fitted | StarlinkValues::Loaded | StarlinkValues::Seattle2023))
+                && (given.before.is_some() || given.after.is_some())
+                && starlink.before + starlink.after != AFTER;
         let key = match (own, is_narrower) {
             (Some(_), _) => "loss",
             (None, true) if given.after.is_some() => "after",
@@ -407,7 +241,9 @@ impl Resolver<'_, '_, '_> {
                 self.add(&path.key(key), "must be factors from 0 to 100", None);
             }
         }
-        for (key, lengths) in [("obstructed", &starlink.obstructed), ("outage", &starlink.outage)] {
+        for (key, lengths) in
+            [("obstructed", &starlink.obstructed), ("outage", &starlink.outage), ("reroute_at", &starlink.reroute_at)]
+        {
             if lengths.last().is_some_and(|longest| *longest > starlink.every) {
                 let message = format!("must not be longer than a slot, {}", starlink.every);
                 self.add(&path.key(key), message, None);
@@ -422,6 +258,7 @@ impl Resolver<'_, '_, '_> {
             ("ripple", starlink.ripple.is_sorted(), starlink.ripple.len()),
             ("obstructed", starlink.obstructed.is_sorted(), starlink.obstructed.len()),
             ("outage", starlink.outage.is_sorted(), starlink.outage.len()),
+            ("reroute_at", starlink.reroute_at.is_sorted(), starlink.reroute_at.len()),
             ("spike", starlink.spike.is_sorted(), starlink.spike.len()),
             ("pause", pause.is_sorted(), pause.len()),
             ("edge_loss", starlink.edge_loss.is_sorted(), 2),
@@ -478,14 +315,6 @@ fn granted(given: GrantsFile) -> Grants {
         every: given.every.unwrap_or(grants::EVERY),
         length: given.length.unwrap_or(grants::LENGTH),
         shift: given.shift.unwrap_or_else(|| lengths(&grants::SHIFT_MS)),
-    }
-}
-
-/// As one length where every edge has the same.
-fn in_few_words(quantiles: Vec<Duration>) -> PauseFile {
-    match quantiles.first() {
-        Some(&first) if quantiles.iter().all(|&other| other == first) => PauseFile::Same(first),
-        _ => PauseFile::Drawn(quantiles),
     }
 }
 

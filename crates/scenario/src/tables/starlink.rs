@@ -69,10 +69,11 @@ pub struct StarlinkFile {
     #[schemars(length(min = 2, max = 1001))]
     pub ripple: Option<Vec<f64>>,
     /// Correlation of neighbouring slots in step and spread (of the normal numbers behind them). Without it: 0
-    /// (loaded: 0.06).
+    /// (loaded: 0.06, seattle-2023: 0.1, lagos-2023: 0.3).
     #[schemars(range(min = 0.0, max = 0.9))]
     pub correlation: Option<f64>,
-    /// The same of their rates. 0.95 lets a rate hold for some five minutes. Without it: 0 (loaded: 0.06).
+    /// The same of their rates. 0.95 lets a rate hold for some five minutes. Without it: 0 (loaded and
+    /// the sets over it: 0.06).
     #[schemars(range(min = 0.0, max = 0.95))]
     pub rate_correlation: Option<f64>,
     /// 24 factors of the rate, for the hours of a day from 0 to 1 h UTC on, or the name of a published curve; without
@@ -104,6 +105,23 @@ pub struct StarlinkFile {
     /// was to carry does not arrive. Without it: never.
     #[schemars(length(min = 2, max = 1001))]
     pub outage: Option<Vec<Duration>>,
+    /// Probability that the path changes once within a slot: the slot draws its step anew then, in both directions at
+    /// once. Only on wires; on links to satellites geometry makes the path. Without it: 0
+    /// (seattle-2023: 0.164, lagos-2023: 0.306).
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub reroute: Option<f64>,
+    /// Quantiles of the time from the begin of a slot to its reroute. Without it: from 0 s to `every`, evenly
+    /// (seattle-2023 and lagos-2023: their own).
+    #[schemars(length(min = 2, max = 1001))]
+    pub reroute_at: Option<Vec<Duration>>,
+    /// Probability that a slot begins with the path, and so the step, with which the one before ended. In both
+    /// directions at once, and only on wires. Without it: 0 (lagos-2023: 0.308).
+    #[schemars(range(min = 0.0, max = 0.95))]
+    pub stay: Option<f64>,
+    /// Probability that an edge, or a reroute, loses all packets that are under way: what arrives before a packet over
+    /// the new path could, in both directions at once. Without it: 0 (lagos-2023: 0.31).
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub in_flight_loss: Option<f64>,
 }
 
 /// Load by the hour.
@@ -191,6 +209,12 @@ pub enum StarlinkValues {
     /// As fitted, and what published transfers and a recorded uplink tell of a loaded link: rates, their change within
     /// a slot, jitter of packets that follow one another, losses around edges.
     Loaded,
+    /// As loaded, with a better fit to the same round trips: a bent pipe in Seattle, September 2023.
+    #[serde(rename = "seattle-2023")]
+    Seattle2023,
+    /// As loaded, with a fit to round trips over ISLs to the gateway in Lagos, September 2023.
+    #[serde(rename = "lagos-2023")]
+    Lagos2023,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
@@ -252,6 +276,18 @@ pub struct Starlink {
     /// Empty: never.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub outage: Vec<Duration>,
+    /// Zero: a slot has one path.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub reroute: f64,
+    /// Empty without `reroute`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub reroute_at: Vec<Duration>,
+    /// Zero: each slot has a path of its own.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub stay: f64,
+    /// Zero: what is under way at an edge arrives.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub in_flight_loss: f64,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]

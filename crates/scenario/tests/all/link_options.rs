@@ -154,6 +154,9 @@ fn cases() -> Vec<Case> {
             options: &[
                 ("correlation", &["0.9"]),
                 ("rate_correlation", &["0.9"]),
+                ("reroute", &["0.9"]),
+                ("stay", &["0.9"]),
+                ("in_flight_loss", &["0.9"]),
                 ("spread", &["[0.5, 2.0]"]),
                 ("jitter_every", &["\"50 ms\""]),
                 ("spike", &["[\"5 ms\", \"9 ms\"]"]),
@@ -167,6 +170,9 @@ fn cases() -> Vec<Case> {
             options: &[
                 ("correlation", &["0.9"]),
                 ("rate_correlation", &["0.9"]),
+                ("reroute", &["0.9"]),
+                ("stay", &["0.9"]),
+                ("in_flight_loss", &["0.9"]),
                 ("spike", &["[\"5 ms\", \"9 ms\"]"]),
                 ("edge_loss", &["[0.05, 0.06]"]),
                 ("spread", &["[0.5, 2.0]"]),

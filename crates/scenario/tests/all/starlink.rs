@@ -220,10 +220,17 @@ fn a_loaded_link_has_rates_ripple_grants_and_losses_at_edges() {
         (json!({ "values": "fitted", "after": "140 ms" }), None),
         (json!({ "values": "fitted", "after": "0 ms" }), None),
         (json!({ "values": "loaded", "loss": 0 }), Some("loss: edge_loss stays that of the set of values: 1.721 %")),
+        (json!({ "values": "seattle-2023", "after": "20 ms" }), Some("after: edge_loss stays that of the set")),
+        (json!({ "values": "lagos-2023" }), None),
+        (json!({ "values": "lagos-2023", "loss": 0 }), Some("loss: in_flight_loss stays that of the set of values: ")),
+        (json!({ "values": "lagos-2023", "loss": 0, "in_flight_loss": 0 }), None),
     ] {
         let profile = json!({ "forward": { "profile": { "starlink": keys } }, "backward": { "rate": "1 Gbit/s" } });
         let warnings = wire(&profile, &probes(), &json!({})).warnings;
-        let found: Vec<&String> = warnings.iter().filter(|warning| warning.contains("edge_loss")).collect();
+        let found: Vec<&String> = warnings
+            .iter()
+            .filter(|one| one.contains("edge_loss stays") || one.contains("in_flight_loss stays"))
+            .collect();
         match (said, &found[..]) {
             (None, []) => {}
             (Some(said), [one]) if one.contains(said) => {}
@@ -234,6 +241,78 @@ fn a_loaded_link_has_rates_ripple_grants_and_losses_at_edges() {
     value["constellation"]["gsl"]["uplink"] = json!({ "profile": { "starlink": { "obstructed": ["0 s", "1 s"] } } });
     let problems = Scenario::from_json(&value, "test", &[]).unwrap_err().to_string();
     assert!(problems.contains("is for wires") && problems.contains("`obstructions`"), "{problems}");
+}
+
+/// Sets that a fit writes over "loaded": both directions have what holds for both at once. Keys without an effect and
+/// those that are wrong get a sentence; on links to satellites geometry makes the path.
+#[test]
+fn paths_change_within_slots() {
+    let of = |values: &str| {
+        let both = wire(&json!({ "profile": { "starlink": { "values": values } } }), &probes(), &json!({}));
+        both.simulation_spec().links.wired.iter().map(|link| slots(link).clone()).collect::<Vec<_>>()
+    };
+    let (loaded, seattle, lagos) = (of("loaded"), of("seattle-2023"), of("lagos-2023"));
+    for set in [&seattle, &lagos] {
+        assert_eq!(set[1].step.len(), 21);
+        assert_eq!((&set[0].step, &set[0].rates, &set[1].rates), (&loaded[0].step, &loaded[0].rates, &loaded[1].rates));
+        assert_eq!((set[1].rate_correlation, &set[1].ripple), (0.06, &loaded[1].ripple));
+        assert_eq!((set[0].reroute, &set[0].reroute_at), (set[1].reroute, &set[1].reroute_at));
+        assert!(set[1].reroute > 0.0 && set[1].outage.is_empty());
+    }
+    // The fit claims no loss of what is under way in Seattle, so the losses around edges are the others.
+    assert_eq!((seattle[1].edge_loss, seattle[1].in_flight_loss), (loaded[1].edge_loss, 0.0));
+    assert!(lagos.iter().all(|set| set.edge_loss == [0.0; 2] && set.in_flight_loss == 0.31));
+    assert_eq!((loaded[1].reroute, loaded[1].in_flight_loss), (0.0, 0.0));
+    let own = |keys: serde_json::Value| {
+        let value = json!({ "profile": { "starlink": keys } });
+        let scenario = wire(&value, &probes(), &json!({}));
+        (slots(&scenario.simulation_spec().links.wired[1]).clone(), scenario.all_warnings().to_vec())
+    };
+    let every = own(json!({ "reroute": 0.5 }));
+    assert_eq!(every.0.reroute_at, [0, 15].map(Duration::from_secs));
+    assert!(every.1.is_empty(), "{:?}", every.1);
+    // The times of a set are those of its slots of 15 s.
+    let short = own(json!({ "values": "lagos-2023", "every": "5 s" })).0;
+    assert_eq!(short.reroute_at, [0, 5].map(Duration::from_secs));
+    let off = own(json!({ "values": "lagos-2023", "reroute": 0.0, "in_flight_loss": 0.0 })).0;
+    assert_eq!((off.reroute, off.reroute_at.len(), off.in_flight_loss), (0.0, 0, 0.0));
+    let warned = own(json!({ "reroute": 0.5, "stay": 0.5, "step": "0 ms" })).1;
+    assert!(["reroute", "stay"].iter().all(|key| warned.iter().any(|one| one.contains(key))), "{warned:?}");
+    for (keys, said) in [
+        (json!({ "reroute": 1.5 }), "1.5 is out of range"),
+        (json!({ "in_flight_loss": -0.1 }), "-0.1 is out of range"),
+        (json!({ "stay": 1.0 }), "1 is out of range"),
+        (json!({ "reroute_at": ["0 s", "1 s"] }), "has no effect where no path changes"),
+        (json!({ "reroute": 0.1, "reroute_at": ["2 s", "1 s"] }), "the first must not be more than the second"),
+        (json!({ "reroute": 0.1, "reroute_at": ["2 s", "16 s"] }), "must not be longer than a slot, 15 s"),
+    ] {
+        let value = json!({ "duration": "1 s", "links": [{ "between": ["a", "b"], "delay": "1 ms",
+            "profile": { "starlink": keys } }] });
+        let problems = Scenario::from_json(&value, "test", &[]).unwrap_err().to_string();
+        assert!(problems.contains(said), "{keys}: {problems}");
+    }
+    let mut value = sky();
+    value["constellation"]["gsl"]["uplink"] = json!({ "profile": { "starlink": { "values": "lagos-2023" } } });
+    assert!(Scenario::from_json(&value, "test", &[]).is_ok(), "geometry takes the place of the set's steps and paths");
+    for keys in [json!({ "reroute": 0.1 }), json!({ "stay": 0.1 })] {
+        value["constellation"]["gsl"]["uplink"] = json!({ "profile": { "starlink": keys } });
+        let problems = Scenario::from_json(&value, "test", &[]).unwrap_err().to_string();
+        assert!(problems.contains("is for wires, whose path is drawn"), "{problems}");
+    }
+}
+
+/// Packets that a shorter path overtakes wait behind those of the longer one: none arrives out of order.
+#[test]
+fn a_change_of_the_path_never_reorders() {
+    let keys = json!({ "step": ["0 ms", "200 ms"], "jitter": "0 ms", "reroute": 1.0, "stay": 0.3, "loss": 0,
+        "edge_loss": [0, 0], "in_flight_loss": 0.3 });
+    let link = json!({ "profile": { "starlink": keys }, "rate": "10 Mbit/s" });
+    let scenario = wire(&link, &probes(), &json!({ "packets": ["terminal->internet"] }));
+    let records = Simulation::new(&scenario.simulation_spec(), 1).unwrap().run();
+    let received: Vec<u32> =
+        records.packets.iter().filter(|row| row.event == PacketEvent::Receive).filter_map(|row| row.seq).collect();
+    // A datagram each 10 ms for 600 s; at most 300 ms of them are lost at each of some eighty edges and changes.
+    assert!(received.is_sorted() && received.len() > 57_000, "{}", received.len());
 }
 
 /// A wall around a station reaches the network; a wrong one gets a sentence.

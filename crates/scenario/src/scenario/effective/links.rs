@@ -171,8 +171,22 @@ fn forget_in_profile(starlink: &mut Value) {
     if !has_jitter && !ripples {
         unread.push("jitter_every");
     }
-    if !spreads && !varies(&quantiles(file.step.as_ref())) {
+    let steps = quantiles(file.step.as_ref());
+    if !spreads && !varies(&steps) {
         unread.push("correlation");
+    }
+    let has_steps = steps.iter().any(|step| !step.is_zero());
+    let pauses = file.pause.map(|pause| pause.quantiles()).unwrap_or_default();
+    let loses = file.in_flight_loss.is_some_and(|share| share > 0.0);
+    if !has_steps && pauses.iter().all(|pause| pause.is_zero()) {
+        unread.push("in_flight_loss");
+    }
+    if !varies(&steps) {
+        unread.push("stay");
+        // A reroute loses what is under way for as long as the new step.
+        if !(has_steps && loses) {
+            unread.extend(["reroute", "reroute_at"]);
+        }
     }
     if !varies(&file.rates.unwrap_or_default()) {
         unread.push("rate_correlation");
