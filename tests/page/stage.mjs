@@ -45,8 +45,16 @@ async function set() {
   const kept = process.env.PAGE_RUNS;
   if (kept) return { folder: kept, browser: await launch(), server: await serve(kept) };
   const folder = mkdtempSync(join(tmpdir(), "skyhop-page-"));
-  const [browser] = await Promise.all([launch(), makeRuns("make_scenes.py", folder), makeRuns("make_runs.py", folder)]);
-  return { folder, browser, server: await serve(folder) };
+  const opening = launch();
+  try {
+    const runs = [makeRuns("make_scenes.py", folder), makeRuns("make_runs.py", folder)];
+    const [browser] = await Promise.all([opening, ...runs]);
+    return { folder, browser, server: await serve(folder) };
+  } catch (error) {
+    // An open browser keeps the process from ending.
+    await opening.then((browser) => browser.close());
+    throw error;
+  }
 }
 
 /** Clears the stage, if it was set. */
