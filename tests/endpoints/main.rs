@@ -182,7 +182,7 @@ fn no_payload_is_left_wherever_packets_die() {
     }
 }
 
-/// The same where links come and go: what waited for a satellite, what had no way, what had no hops left.
+/// The same where links come and go: what waited for a satellite, what had no path, what had no hops left.
 #[test]
 fn no_payload_is_left_where_links_come_and_go() {
     let mut seen = [0_u64; DropCause::ALL.len()];

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use skyhop_tests::run_json;
 
-/// Two ways through one bottleneck, with random losses: everything that could depend on an order or on chance.
+/// Two paths through one bottleneck, with random losses: everything that could depend on an order or on chance.
 fn network() -> Value {
     let flow = |name: &str, tcp: &str| {
         json!({

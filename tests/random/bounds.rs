@@ -39,7 +39,7 @@ struct Way {
     keeps_spacing: bool,
 }
 
-/// The scenario as bounds see it: nodes by name, the best way between each two.
+/// The scenario as bounds see it: nodes by name, the best path between each two.
 struct Network {
     nodes: BTreeMap<String, usize>,
     ways: Vec<(usize, usize, Way)>,
@@ -182,7 +182,7 @@ impl Network {
             .map(|(name, s)| (name, unit(s.latitude.degrees(), s.longitude.degrees()), s.track.is_some()))
             .collect();
         for (name, place, moves) in &points {
-            // Rates: all satellites are one node. Delays: signals between stations take no more than the straight way.
+            // Rates: all satellites are one node. Delays: signals between stations take no more than the straight path.
             let far = f64::INFINITY;
             self.join(name, SKY, Way { delay_s: far, ..way(&gsl.uplink, 0.0) });
             self.join(SKY, name, Way { delay_s: far, ..way(&gsl.downlink, 0.0) });
@@ -206,7 +206,7 @@ impl Network {
         self.ways.push((from, to, way));
     }
 
-    /// The best value at `to` when it is `start` at `from` and grows along ways.
+    /// The best value at `to` when it is `start` at `from` and grows along paths.
     fn best(
         &self,
         from: &str,

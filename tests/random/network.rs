@@ -87,7 +87,7 @@ fn name_flows(draw: &mut Draw<'_>, value: &mut Json) {
     walk(value, &names, &mut draw.chance);
 }
 
-/// A tree of wires, some of them doubled by a way around; `joined` are stations that some of them end at.
+/// A tree of wires, some of them doubled by a path around; `joined` are stations that some of them end at.
 fn wires(draw: &mut Draw<'_>, scenario: &mut Map<String, Json>, joined: &[String]) -> Vec<String> {
     let count = 2 + draw.chance.below(4);
     let mut names: Vec<&str> = WIRED.to_vec();

@@ -4,7 +4,7 @@ use crate::{Earth, GroundPoint, GroundStation, OrbitError, Site, Vec3};
 use skyhop_base::Time;
 
 /// Where a moving user is when: it stands at the first waypoint until its time, goes from each to the next on the
-/// shortest way at an even pace, and stays at the last.
+/// shortest path at an even pace, and stays at the last.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Track {
     waypoints: Vec<Waypoint>,
@@ -78,7 +78,7 @@ impl Track {
     }
 }
 
-/// The direction at `share` of the way along the great circle from one to another.
+/// The direction at `share` of the distance along the great circle from one to another.
 fn between(a: Vec3, b: Vec3, share: f64) -> Vec3 {
     let angle = libm::atan2(a.cross(b).norm(), a.dot(b));
     let whole = libm::sin(angle);

@@ -75,7 +75,7 @@ pub(crate) enum Step {
     Index(usize),
 }
 
-/// The way from the root of a scenario to a value; shown as `flows[2].from`.
+/// The path from the root of a scenario to a value; shown as `flows[2].from`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Path(Vec<Step>);
 
@@ -236,7 +236,7 @@ impl Node {
         Node { value: Value::Table(joined), origin: self.origin.clone() }
     }
 
-    /// Where the value at `path` was written, or the innermost part of the way that was written at all.
+    /// Where the value at `path` was written, or the innermost part of the path that was written at all.
     pub(crate) fn origin_of(&self, path: &Path) -> Origin {
         let (mut node, mut known) = (self, self.origin.clone());
         for step in path.steps() {

@@ -175,7 +175,7 @@ impl Simulation {
         }
     }
 
-    /// Renews the forwarding tables and records the flows whose way has changed.
+    /// Renews the forwarding tables and records the flows whose path has changed.
     pub(crate) fn renew_routes(&mut self) {
         self.topology.routes(&self.destinations, self.now, &mut self.forwarding);
         if self.part.as_ref().is_some_and(|part| part.me != 0) {
@@ -199,7 +199,7 @@ impl Simulation {
         }
     }
 
-    /// Handovers between gateways: the way of a flow enters the sky, or leaves it, at another station that forwards.
+    /// Handovers between gateways: the path of a flow enters the sky, or leaves it, at another station that forwards.
     fn record_gateways(&mut self, flow: usize, nodes: &[u32]) {
         let [before, after] = [&self.flows[flow].path[..], nodes].map(|way| self.gateways(way));
         for end in 0..2 {
@@ -223,7 +223,7 @@ impl Simulation {
         }
     }
 
-    /// Where a way from a terminal comes down to a gateway behind which it goes on by wire, and where a way to a
+    /// Where a path from a terminal comes down to a gateway behind which it goes on by wire, and where a path to a
     /// terminal goes up from one: terminal, gateway and its satellite.
     fn gateways(&self, way: &[u32]) -> [Option<(u32, u32, u32)>; 2] {
         let is_satellite =
@@ -242,7 +242,7 @@ impl Simulation {
         [pass(way), pass(&back)]
     }
 
-    /// The way of a flow's data at this instant, empty while there is none.
+    /// The path of a flow's data at this instant, empty while there is none.
     fn trace_path(&self, flow: usize, hops: &mut Vec<Hop>) {
         hops.clear();
         let (source, to) = self.data_ends(flow);
@@ -259,7 +259,7 @@ impl Simulation {
         }
     }
 
-    /// The propagation delay of a way at this instant, s.
+    /// The propagation delay of a path at this instant, s.
     fn delay_of(&self, source: u32, hops: &[Hop]) -> f64 {
         let mut node = NodeId::new(source);
         let delays = hops.iter().map(|hop| {
@@ -271,7 +271,7 @@ impl Simulation {
                 }
             }
         });
-        // Not `sum`, which begins with -0: a way without hops takes 0 s.
+        // Not `sum`, which begins with -0: a path without hops takes 0 s.
         delays.fold(0.0, |sum, delay| sum + delay)
     }
 

@@ -20,7 +20,7 @@ pub fn tick_phases(flows: &[FlowConfig], seed: u64) -> Vec<Option<f64>> {
     flows.iter().map(|flow| with_ns2_phase(flow).and_then(|_| phases.next())).collect()
 }
 
-/// Whether the flow's sender weighs its cuts by what survives the way.
+/// Whether the flow's sender weighs its cuts by what survives the path.
 fn wants_survival(config: &FlowConfig) -> bool {
     matches!(&config.transport, TransportConfig::Tcp(tcp) if matches!(tcp.notification, Some(Notification::Ceten(_))))
 }

@@ -24,10 +24,10 @@ pub(crate) const MOST_DROP_ROWS: usize = 2_000_000;
 /// What the end of a run wants to know of a flow's rows in the table of paths.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Ways {
-    /// When its way changed last, and whether it has one since then.
+    /// When its path changed last, and whether it has one since then.
     since: Time,
     has_way: bool,
-    /// The part of its own time before then in which there was no way for its data.
+    /// The part of its own time before then in which there was no path for its data.
     without: Duration,
     pub most_hops: usize,
 }
@@ -114,7 +114,7 @@ impl Recorder {
         }
     }
 
-    /// The way of a flow has changed. `own` is the flow's start and stop.
+    /// The path of a flow has changed. `own` is the flow's start and stop.
     pub fn path(&mut self, row: PathRow, own: (Time, Time)) {
         let ways = &mut self.ways[row.flow as usize];
         ways.without = ways.without_until(row.time, own);
@@ -190,8 +190,8 @@ impl Recorder {
 }
 
 impl Ways {
-    /// The part of the flow's own time up to an instant in which there was no way for its data. The first way is known
-    /// from its row on.
+    /// The part of the flow's own time up to an instant in which there was no path for its data. The first path is
+    /// known from its row on.
     pub fn without_until(&self, until: Time, (start, stop): (Time, Time)) -> Duration {
         let last = if self.has_way { Duration::ZERO } else { until.min(stop).since(self.since.max(start)) };
         self.without + last

@@ -443,12 +443,12 @@ pub struct LinkChangeRow {
     pub why: &'static str,
 }
 
-/// The way from a flow's source to its destination, whenever it changes.
+/// The path from a flow's source to its destination, whenever it changes.
 #[derive(Clone, Debug)]
 pub struct PathRow {
     pub time: Time,
     pub flow: u32,
-    /// Node by node, source and destination included; empty while there is no way.
+    /// Node by node, source and destination included; empty while there is no path.
     pub nodes: Vec<u32>,
     /// Propagation alone.
     pub delay_s: f64,

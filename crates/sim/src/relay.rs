@@ -1,4 +1,4 @@
-//! Split connections (RFC 3135): a node in the way ends one TCP connection and begins another, with a buffer between.
+//! Split connections (RFC 3135): a node on the path ends one TCP connection and begins another, with a buffer between.
 //!
 //! Each leg is a flow of the engine; the relay hands over what has arrived in order, holds back less than a full
 //! segment while some are outstanding (RFC 896), and tells the leg before how much room is left: the ACKs carry a

@@ -1,4 +1,4 @@
-//! The simulation: components, their slots in the event queue, and the way of a packet between them.
+//! The simulation: components, their slots in the event queue, and the path of a packet between them.
 
 use crate::ack_details::AckDetails;
 use crate::agents::{Agents, SnoopOutcome};

@@ -9,9 +9,9 @@ use skyhop_topology::{NodeId, Path, PathHop, Topology};
 /// Instants of all flows: some hundred megabytes of text.
 const MOST_WAYS: f64 = 1e7;
 
-/// The way of each flow from its source to its destination at `at_s` seconds of a run with this seed, over the routes
+/// The path of each flow from its source to its destination at `at_s` seconds of a run with this seed, over the routes
 /// that are in force then and with the delays of that moment: hops with their propagation delay, range (null between
-/// wired nodes) and elevation (null but between ground and satellite). A flow that has no way has no hops and no delay.
+/// wired nodes) and elevation (null but between ground and satellite). A flow without a path has no hops and no delay.
 ///
 /// # Errors
 /// [`Error::OutsideRun`] for a moment before the start or after the end; [`Error::Simulation`].
@@ -33,10 +33,10 @@ pub fn paths_at(scenario: &Scenario, at_s: f64, seed: u64) -> Result<Value, Erro
     Ok(json!({ "at_s": at_s, "flows": flows }))
 }
 
-/// The way of each flow at t = 0 and every `step_s` seconds until the end, as [`paths_at`] has it in a run with seed 1:
-/// `[{"flow", "from", "to", "ways", "delays_ns"}]`. `delays_ns` has one value for each instant, in one direction, null
-/// without a path; `ways` lists `[n, [node, …]]` for each instant n at which the path is another than before (without a
-/// path: no nodes).
+/// The path of each flow at t = 0 and every `step_s` seconds until the end, as [`paths_at`] has it in a run with seed
+/// 1: `[{"flow", "from", "to", "ways", "delays_ns"}]`. `delays_ns` has one value for each instant, in one direction,
+/// null without a path; `ways` lists `[n, [node, …]]` for each instant n at which the path is another than before
+/// (without a path: no nodes).
 ///
 /// # Errors
 /// [`Error::Step`] for a step that is not a time or makes too many instants; [`Error::Simulation`].
@@ -120,7 +120,7 @@ impl Network {
         self.at = at;
     }
 
-    /// The way that packets take now.
+    /// The path that packets take now.
     pub fn path(&mut self, from: NodeId, to: NodeId) -> Option<Path> {
         self.topology.path_by_routes_of(self.renewed, from, to, self.at)
     }

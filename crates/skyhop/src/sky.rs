@@ -12,8 +12,8 @@ use skyhop_topology::{LinkKind, NodeId, NodeKind, Topology, TopologySpec};
 const MOST_POSITIONS: f64 = 2e7;
 
 /// Everything at `at_s` seconds of a run with this seed: satellites with their place on the globe, stations with the
-/// satellites that serve them, links between satellites that are up, ways of the flows. `antennas` of a station has for
-/// each antenna the satellite at which it points (null without one), where that stands, and whether the link is up,
+/// satellites that serve them, links between satellites that are up, paths of the flows. `antennas` of a station has
+/// for each antenna the satellite at which it points (null without one), where that stands, and whether the link is up,
 /// which it is not while the satellite is acquired. `satellite` and its angles are those of the first antenna that has
 /// one.
 ///

@@ -100,7 +100,7 @@ fn station(latitude: f64, longitude: f64) -> Result<GroundStation, Box<dyn Error
     Ok(GroundStation::new(point)?)
 }
 
-/// The way between two stations over a Walker constellation at one instant, with the links that are up. Each station
+/// The path between two stations over a Walker constellation at one instant, with the links that are up. Each station
 /// has the highest satellite.
 fn routes(ask: &Value) -> Answer {
     let count = |key: &str| number(ask, key).map(|value| value as u32);

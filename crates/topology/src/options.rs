@@ -127,7 +127,7 @@ pub enum GatewayRule {
     BentPipe,
 }
 
-/// One station's own ways.
+/// One station's own options.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StationOptions {
     pub station: NodeId,

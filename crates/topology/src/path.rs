@@ -1,4 +1,4 @@
-//! A way through the network at one instant.
+//! A path through the network at one instant.
 
 use crate::{LinkId, NodeId};
 use skyhop_base::{Angle, Duration, Length};

@@ -291,7 +291,7 @@ impl Topology {
         router.arrange();
     }
 
-    /// The way from one node to another over the links that are up, with the delays of `at`.
+    /// The path from one node to another over the links that are up, with the delays of `at`.
     pub fn path(&mut self, from: NodeId, to: NodeId, at: Time) -> Option<Path> {
         self.path_by_routes_of(at, from, to, at)
     }

@@ -1,4 +1,4 @@
-//! Our way from two lines of elements to a position, against the published verification set of SGP4.
+//! Our positions from two lines of elements, against the published verification set of SGP4.
 
 use skyhop_base::{Duration, Time};
 use skyhop_orbit::{Catalogue, Earth, NoteKind, Orbit, Utc, Vec3, read_elements};

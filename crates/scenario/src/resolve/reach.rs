@@ -27,7 +27,7 @@ pub(super) enum Group {
 const SLACK_DEG: f64 = 1.0;
 
 impl Resolver<'_, '_, '_> {
-    /// A flow needs a way from its sender to its receiver, if only for a moment of the run: `ways` are those of all
+    /// A flow needs a path from its sender to its receiver, if only for a moment of the run: `ways` are those of all
     /// traffic, with the keys at which problems stand.
     pub(super) fn check_reach(
         &mut self,

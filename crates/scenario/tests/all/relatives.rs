@@ -133,7 +133,7 @@ fn eln_leaves_congestion_behind_its_link_to_the_sender() {
     assert_eq!((plain.cwnd_cuts, plain.goodput_bps), (told.cwnd_cuts, told.goodput_bps));
 }
 
-/// Where the way stays as it is, it matters little how long a sender remembers its losses; how fast it forgets is held
+/// Where the path stays as it is, it matters little how long a sender remembers its losses; how fast it forgets is held
 /// to a formula beside the sender's code.
 #[test]
 fn the_memory_of_ceten_reaches_the_sender() {

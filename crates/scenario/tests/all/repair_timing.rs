@@ -2,7 +2,7 @@
 
 use crate::support::run;
 
-/// 20 Mbit/s, 10 ms: 1500 B take 0.6 ms, so the shortest way lasts 10.6 ms (a SYN of 40 B: 10.016 ms).
+/// 20 Mbit/s, 10 ms: 1500 B take 0.6 ms, so the shortest path takes 10.6 ms (a SYN of 40 B: 10.016 ms).
 fn scenario(error: f64, repair: &str) -> String {
     format!(
         r#"

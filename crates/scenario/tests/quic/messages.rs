@@ -85,7 +85,7 @@ fn a_stream_holds_up_what_follows_a_loss_and_datagrams_do_not() {
     }
 }
 
-/// Twice as many messages as the way back carries, 4 of 2 Mbit/s. quinn and noq keep a megabyte and drop the oldest;
+/// Twice as many messages as the path back carries, 4 of 2 Mbit/s. quinn and noq keep a megabyte and drop the oldest;
 /// picoquic keeps all. Each message is written, and dropped, read, lost in the network, or still waits.
 #[test]
 fn what_the_senders_queue_drops_is_told_apart_from_losses() {

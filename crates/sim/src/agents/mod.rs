@@ -202,7 +202,7 @@ impl Simulation {
         self.on_notice(packet.to, notice);
     }
 
-    /// Where each channel leads, in the form that packets of flows have: the same way in both directions.
+    /// Where each channel leads, in the form that packets of flows have: the same path in both directions.
     pub(crate) fn channel_ends(agents: &Agents, destination: impl Fn(NodeId) -> Destination) -> Vec<[Destination; 2]> {
         agents.destinations().map(|node| [destination(node); 2]).collect()
     }

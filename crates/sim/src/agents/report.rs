@@ -2,9 +2,9 @@
 //! check what arrives and keep a record of each packet; the gateway learns the records, estimates the error rate, tells
 //! the source of a corrupted packet, and writes the rate into the ACKs that pass it.
 //!
-//! - A record of a corrupted packet leaves at once: as a probe packet if nothing waits for the way to the gateway, else
-//!   as an option of what waits. Deviation: it goes behind what waits, with the bytes of an option, not on the first
-//!   packet.
+//! - A record of a corrupted packet leaves at once: as a probe packet if nothing waits for the path to the gateway,
+//!   else as an option of what waits. Deviation: it goes behind what waits, with the bytes of an option, not on the
+//!   first packet.
 //! - Records of sound packets travel with whatever leaves for the gateway next. Deviation: all of them, not one per
 //!   packet, and without bytes; those of links further away are known as if they came from the gateway's own link.
 //! - A report holds the estimate from before its packet is counted (algorithm 1). The rates of several
@@ -151,7 +151,7 @@ impl Simulation {
         }
     }
 
-    /// Whether packets wait at a node for the first link of the way to another.
+    /// Whether packets wait at a node for the first link of the path to another.
     fn waits_towards(&mut self, node: u32, to: u32) -> bool {
         let destination = NodeId::new(to);
         let index = self.destinations.partition_point(|&other| other < destination);
@@ -200,7 +200,7 @@ impl Simulation {
         }
     }
 
-    /// An ACK that passes a gateway says how many errors the way of its flow makes.
+    /// An ACK that passes a gateway says how many errors the path of its flow makes.
     pub(super) fn write_rate(&mut self, packet: &mut Packet) {
         let listens = packet.is_ack() && packet.payload().is_none() && (packet.flow as usize) < self.flows.len();
         if listens && self.agents.gateways.iter().any(|gateway| gateway.node == packet.to) {

@@ -384,7 +384,7 @@ mod tests {
         connection.on_ack(ms(303), 4, &config);
         let (srtt, deviation) = connection.measured.unwrap();
         assert!((srtt - 0.14).abs() < 1e-12 && (deviation - (0.8 * 0.05 + 0.2 * 0.16)).abs() < 1e-12);
-        // However short the way, the timer is not less than 100 ms.
+        // However short the path, the timer is not less than 100 ms.
         connection.measured = Some((0.001, 0.0));
         assert_eq!(connection.timeout(&config), Duration::from_millis(100));
     }

@@ -79,7 +79,7 @@ impl Ends {
         }
     }
 
-    /// Whether nodes on the way can read segment numbers and ACKs in the packets.
+    /// Whether nodes on the path can read segment numbers and ACKs in the packets.
     pub fn is_legible(&self) -> bool {
         self.tcp().is_some()
     }
@@ -114,7 +114,7 @@ impl Ends {
         }
     }
 
-    /// Something on the way tells the source about an error.
+    /// Something on the path tells the source about an error.
     pub fn on_error_report(&mut self, now: Time, report: &ErrorReport) {
         match self {
             Ends::Tcp(tcp) => tcp.sender.on_error_report(now, report),

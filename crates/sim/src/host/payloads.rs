@@ -1,6 +1,6 @@
 //! Payloads of packets that are in the network, beside the hot path.
 //!
-//! A packet holds a handle. Whoever ends a packet's way takes its payload out: delivery in `endpoint.rs`, loss in
+//! A packet holds a handle. Whoever ends a packet's journey takes its payload out: delivery in `endpoint.rs`, loss in
 //! `drops.rs`. A host may leave a payload as room for the next packet.
 
 use super::endpoint::{Codepoint, Fact, Outgoing, Payload, Settled, Words};

@@ -1,4 +1,4 @@
-//! Drives Skyhop's own TCP: the way of a segment and of an ACK between its two machines and the network.
+//! Drives Skyhop's own TCP: the path of a segment and of an ACK between its two machines and the network.
 
 use super::endpoint::{Counters, Report};
 use crate::ack_details::{AckDetail, PathErrors};

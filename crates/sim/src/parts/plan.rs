@@ -309,7 +309,7 @@ impl Survey {
                 windows.push(delay);
             }
         }
-        // No longer than the way to the ground, or all stations and satellites are one; and no link too short.
+        // No longer than the path to the ground, or all stations and satellites are one; and no link too short.
         windows.extend(self.ground.filter(|&ground| ground >= SHORTEST));
         windows.extend(delays.first());
         windows.sort_unstable_by(|a, b| b.cmp(a));
@@ -377,7 +377,7 @@ impl Survey {
         part_of.iter_mut().filter(|part| **part == u32::MAX).for_each(|part| *part = 0);
     }
 
-    /// The shortest cut link whose delay does not follow the sky, and the way to the ground if it is cut.
+    /// The shortest cut link whose delay does not follow the sky, and the path to the ground if it is cut.
     fn fixed_lookahead(&self, owners: &[u32]) -> Duration {
         let of = |nodes: &[u32]| nodes.first().map(|&node| owners[node as usize]);
         let all_in = |nodes: &[u32], part: Option<u32>| nodes.iter().all(|&node| Some(owners[node as usize]) == part);

@@ -27,7 +27,7 @@ fn an_idle_flow_holds_at_most_two_kibibytes() {
 fn a_packet_in_flight_holds_at_most_160_bytes() {
     let (mut simulation, built) = idle(1, &tcp());
     let before = live();
-    // Ten round trips: the window is full all the time, its segments on the way out or as ACKs on the way back.
+    // Ten round trips: the window is full all the time, its segments on the path out or as ACKs on the path back.
     simulation.run_until(START + Duration::from_secs(6));
     let held = live() - before;
     let each = held / WINDOW as isize;

@@ -216,7 +216,7 @@ fn path_table(records: &Records, flows: &Names) -> RecordBatch {
     TableBuilder::over(&records.paths)
         .time("time_s", |r| r.time)
         .name("flow", flows, |r| r.flow)
-        // Links from end to end; no way has none, and no delay.
+        // Links from end to end; without a path there are none, and no delay.
         .count("hops", |r| r.nodes.len().checked_sub(1).map(|links| links as u64))
         .real("delay_s", |r| (!r.nodes.is_empty()).then_some(r.delay_s))
         .text("path", way)

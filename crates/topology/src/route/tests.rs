@@ -119,7 +119,7 @@ fn shared_rows_equal_searches() {
 fn ties_go_to_the_lower_node_whatever_the_order_of_links() {
     //      1
     //   5 / \ 5
-    //    0   3      both ways take 10; parallel links 0→1
+    //    0   3      both paths take 10; parallel links 0→1
     //   5 \ / 5
     //      2
     let edges = [(0, 2, 5), (2, 3, 5), (0, 1, 5), (0, 1, 5), (1, 3, 5)];
@@ -154,7 +154,7 @@ struct Changing {
     nodes: u32,
     links: Vec<(u32, u32)>,
     delays: Vec<Option<u64>>,
-    /// In ns. In some rounds so long that ways, or single links, do not fit into the 31 bits of a renewal.
+    /// In ns. In some rounds so long that paths, or single links, do not fit into the 31 bits of a renewal.
     unit: u64,
 }
 
@@ -215,7 +215,7 @@ impl Changing {
     }
 }
 
-/// Distances by relaxing every edge until nothing changes; then among the shortest ways the lowest node and link.
+/// Distances by relaxing every edge until nothing changes; then among the shortest paths the lowest node and link.
 fn by_definition(router: &Router, to: NodeId) -> Vec<Hop> {
     let nodes = router.graph.nodes();
     let mut distance = vec![u64::MAX; nodes];

@@ -45,7 +45,7 @@ fn compare(mut delays: Vec<f64>, expected: &Value, tolerance: &Value) {
     }
 }
 
-/// Shortest way in ms when both ends may use any satellite in sight.
+/// Shortest path in ms when both ends may use any satellite in sight.
 fn any_visible(topology: &mut Topology, a: NodeId, b: NodeId, mask: f64, t: Time) -> Option<f64> {
     let light = |km: f64| km / skyhop_orbit::Earth::NS2.light_km_s * 1e3;
     let seen = |topology: &Topology, station: NodeId| -> Vec<(NodeId, f64)> {

@@ -69,7 +69,7 @@ fn beams_are_where_the_geometry_puts_them() {
         let inside = share > bounds[ring] - 1e-9 && (share < bounds[ring + 1] + 1e-9 || ring == 3);
         assert!(inside, "beam {beam} at share {share}");
     }
-    // Eight rings across 4100 km at 6.6 km/s over ground make 78 s each on a way through the middle; sectors make it
+    // Eight rings across 4100 km at 6.6 km/s over ground make 78 s each on a path through the middle; sectors make it
     // less.
     let seconds = 3.0 * hours * 3600.0 / of_beams.len() as f64;
     assert!((30.0..78.0).contains(&seconds), "a beam lasts {seconds} s");

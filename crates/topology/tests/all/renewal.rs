@@ -22,7 +22,7 @@ fn sky(seed: u64) -> Topology {
         per_plane: 8 + below(8),
         altitude: Length::from_km(f64::from(600 + 100 * below(8))),
         inclination: degrees(if polar { 86.4 } else { 53.0 }),
-        // Without phasing satellites stand side by side, and ways are equally long.
+        // Without phasing satellites stand side by side, and paths are equally long.
         phasing: Phasing::Factor(below(2)),
         raan_spacing: None,
     };

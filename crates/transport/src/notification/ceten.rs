@@ -124,7 +124,7 @@ mod tests {
         ceten.survival = 0.9;
         assert_eq!([ceten.spares(0.05), ceten.spares(0.0)], [2.0, 2.0]);
     }
-    /// A way that loses 1 % for 20 000 segments, then 10 %: p is 1 %, and n segments later 10 % − 9 % · e^(−n / 1000),
+    /// A path that loses 1 % for 20 000 segments, then 10 %: p is 1 %, and n segments later 10 % − 9 % · e^(−n / 1000),
     /// whatever the looks in between. Counted from the start it would be 2.3 % after 3000 of the latter.
     #[test]
     fn the_rate_of_losses_forgets_as_its_memory_says() {

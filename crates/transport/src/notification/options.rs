@@ -22,7 +22,7 @@ pub enum Notification {
     Eten,
     /// It also cuts its data into segments of the size that suits the error rate (Govindarajan and Kousalya 2016).
     Been(PacketSizing),
-    /// It cuts for congestion alone, as far as it can tell by what data say of the way (Eddy et al. 2004).
+    /// It cuts for congestion alone, as far as it can tell by what data say of the path (Eddy et al. 2004).
     Ceten(Weighing),
     /// It sends what marked duplicate ACKs ask for again, without a cut (Balakrishnan and Katz 1998).
     Eln,
@@ -45,7 +45,7 @@ impl Default for Weighing {
     }
 }
 
-/// How corruption spares a sender a cut. Of its losses a share r = min(1, e / p) is corruption, e being what the way
+/// How corruption spares a sender a cut. Of its losses a share r = min(1, e / p) is corruption, e being what the path
 /// corrupts and p what the sender sends again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]

@@ -152,7 +152,7 @@ fn segments_are_cut_at_the_size_that_suits_the_error_rate() {
     assert_eq!(sender.segment_size(), 1500, "and the first one the largest");
 }
 
-/// A finite transfer over a way that corrupts every third packet and says so arrives whole, whatever the sizes.
+/// A finite transfer over a path that corrupts every third packet and says so arrives whole, whatever the sizes.
 #[test]
 fn what_is_handed_over_is_delivered_whole() {
     let table = json!({ "name": "newreno", "mss": "1000 B", "notification": "been" });

@@ -26,7 +26,7 @@ pub fn at(seconds: f64) -> Time {
     Time::from_secs_f64(seconds)
 }
 
-/// The shared path. Rates in Mbit/s, delays in ms both ways together.
+/// The shared path. Rates in Mbit/s, delays in ms of both directions together.
 #[derive(Clone, Debug)]
 pub struct Bottleneck {
     /// From which time in seconds on which rate.
@@ -48,7 +48,7 @@ pub struct Bottleneck {
     pub policer: Option<(f64, f64)>,
     /// Every so many-th data packet is held back by so many ms and overtaken.
     pub reorder: Option<(u64, f64)>,
-    /// Rate of the way back; `None`: no limit.
+    /// Rate of the path back; `None`: no limit.
     pub back: Option<f64>,
 }
 
