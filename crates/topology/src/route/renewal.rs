@@ -89,6 +89,8 @@ impl Router {
         table: &mut Table,
     ) {
         let live: Vec<usize> = (0..LANES).filter(|&lane| group.roots[lane] != NO_ROOT).collect();
+        // Nothing would write the rows of the others, so that they stayed stale.
+        group.stale &= live.iter().fold(0, |lanes, lane| lanes | 1 << lane);
         let (is_narrow, stale) = (self.graph.is_narrow(), group.stale);
         if is_narrow {
             for &lane in live.iter().filter(|&&lane| stale & 1 << lane != 0) {

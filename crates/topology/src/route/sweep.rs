@@ -47,9 +47,9 @@ impl Sweep {
         for &(node, lanes) in &self.changed {
             group.note_change(graph, node, lanes);
         }
-        // Now rather than when the plan is needed: the slots are in a near cache.
-        group.prepare(graph);
+        // Now rather than when order and plan are needed: the slots are in a near cache. A new order brings a plan.
         group.arrange(graph, &self.distances);
+        group.prepare(graph);
     }
 
     /// Whether a distance is beyond the reach of 31 bits, and what was found towards this root may be wrong.

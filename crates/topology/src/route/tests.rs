@@ -317,6 +317,7 @@ fn renewed_routes_equal_searches_in_a_net_with_many_roots() {
         router.fill(&roots, true, &mut kept);
         planned += kept.groups.iter().map(|group| group.plan.len()).sum::<usize>();
         repaired += usize::from(router.sweep.repairs() > 0);
+        assert!(kept.groups.iter().all(|group| group.stale == 0), "lanes without a root stay stale");
         let mut fresh = Forwarding::default();
         router.fill(&roots, false, &mut fresh);
         for (index, to) in roots.iter().enumerate() {
