@@ -394,8 +394,7 @@ def notes(sweep: Sweep, result: SweepResult) -> list[str]:
     said += _unmeasured(sweep, result)
     if any(equal_seeds(row) for row in result.table.iter_rows(named=True)):
         said.append(
-            "Where all values are equal there is no interval: runs that differ gave the same value, which does not "
-            "prove that another seed gives it, too."
+            "Where all values are equal there is no interval. The runs differ, so another seed may give another value."
         )
     said += [
         f"The same scenario, and so the same numbers: {', '.join(alike)}." for alike in cells.values() if alike[1:]

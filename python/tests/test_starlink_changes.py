@@ -177,7 +177,7 @@ def test_intervals_hold_the_measures_of_other_recordings_of_the_same_length() ->
         # Two uniform numbers from 100 ms are a third of it apart in the mean.
         held += between["step"][0] <= 100 / 3 <= between["step"][1]
         assert 0 < between["distance"][0] < between["distance"][1] < 0.5 and "loss" not in between
-    # Of ten that hold it with 90 %, seven or more do in 99 of 100 cases.
+    # Each interval holds the mean with a chance of 90 %. Seven or more of ten do so in 99 of 100 tests.
     assert held >= 7
     assert chance.intervals(made(30)) == {}
 

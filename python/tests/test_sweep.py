@@ -84,7 +84,7 @@ def test_equal_values_of_runs_that_differ_have_no_interval(skyhop_program: Skyho
         assert inference.equal_seeds(row) == (3 if row["loss"] == "1 %" else 0)
     assert result.sweep is not None
     said = sweeps.notes(result.sweep, result)
-    assert sum(note.startswith("Where all values are equal there is no interval") for note in said) == 1
+    assert sum(note.startswith("Where all values are equal there is no interval.") for note in said) == 1
     grid = frames.of_sweep(result)
     assert {frames.shown(row) for row in grid.table.iter_rows(named=True)} == {"20", "20 (at all 3 seeds)"}
     done = skyhop_program("sweep", file, "--keep", tmp_path / "kept")

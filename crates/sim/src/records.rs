@@ -448,7 +448,7 @@ pub struct LinkChangeRow {
 pub struct PathRow {
     pub time: Time,
     pub flow: u32,
-    /// Node by node, source and destination included; empty while there is no path.
+    /// The nodes of the path from source to destination, both included; empty while there is no path.
     pub nodes: Vec<u32>,
     /// Propagation alone.
     pub delay_s: f64,

@@ -239,19 +239,9 @@ impl Usual {
                 rates: if up { recorded::RATES_UP } else { RATES_DOWN }.to_vec(),
                 step: UpToFile::Largest(recorded::STEP),
                 jitter: UpToFile::Largest(recorded::JITTER),
-                spread: Vec::new(),
-                busy_jitter: None,
-                ripple: Vec::new(),
-                correlation: 0.0,
-                rate_correlation: 0.0,
                 spike: recorded::SPIKE,
                 pause: if up { in_few_words(recorded::PAUSE.into()) } else { PauseFile::Same(Duration::ZERO) },
-                before: BEFORE,
-                edge_loss: EDGE_LOSS,
-                reroute: 0.0,
-                reroute_at: Vec::new(),
-                stay: 0.0,
-                in_flight_loss: 0.0,
+                ..Usual::of(StarlinkValues::Published, direction)
             },
             // Round trips do not tell the directions apart: all that varies is uplink, whose delays the periods affect
             // more (Garcia, Sundberg and Brunstrom, LEO-NET 2025) and whose grants make it wait.
@@ -260,19 +250,12 @@ impl Usual {
                 step: if up { quantiles(&fitted::STEP_MS) } else { UpToFile::Largest(Duration::ZERO) },
                 jitter: if up { quantiles(&fitted::JITTER_MS) } else { UpToFile::Largest(Duration::ZERO) },
                 spread: if up { fitted::SPREAD.to_vec() } else { Vec::new() },
-                busy_jitter: None,
-                ripple: Vec::new(),
-                correlation: 0.0,
-                rate_correlation: 0.0,
                 spike: [Duration::ZERO; 2],
                 pause: if up { PauseFile::Drawn(lengths(&fitted::PAUSE_MS)) } else { PauseFile::Same(Duration::ZERO) },
                 before: Duration::ZERO,
                 // The recording loses no more at edges than elsewhere.
                 edge_loss: [AFTER.as_secs_f64() * if up { LOSS.0 } else { LOSS.1 }; 2],
-                reroute: 0.0,
-                reroute_at: Vec::new(),
-                stay: 0.0,
-                in_flight_loss: 0.0,
+                ..Usual::of(StarlinkValues::Published, direction)
             },
             StarlinkValues::Loaded => Usual {
                 rates: if up { loaded::RATES_UP } else { loaded::RATES_DOWN }.to_vec(),
