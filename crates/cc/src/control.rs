@@ -170,6 +170,19 @@ macro_rules! controls {
 
 for_each_control!(controls);
 
+impl Control {
+    /// [`CongestionControl::on_ack`] for a control that needs nothing of the sample but these two. `false`: this one
+    /// needs more, and nothing has happened.
+    #[inline]
+    pub fn on_growth(&mut self, newly_acked: Segments, growth: Growth) -> bool {
+        match self {
+            Control::Reno(reno) => reno.on_growth(newly_acked, growth),
+            _ => return false,
+        }
+        true
+    }
+}
+
 impl CongestionControl for Control {
     #[inline]
     fn on_sent(&mut self, sample: &SentSample) {

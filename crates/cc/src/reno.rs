@@ -15,7 +15,9 @@
 //!
 //! Known limits: recovering a window W after a loss takes W/2 round trips.
 
-use crate::{AckSample, CcState, ConfigError, CongestionControl, CongestionEvent, CongestionKind, Segments, Start};
+use crate::{
+    AckSample, CcState, ConfigError, CongestionControl, CongestionEvent, CongestionKind, Growth, Segments, Start,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -95,17 +97,26 @@ impl Reno {
         Reno { config, cwnd: start.cwnd, ssthresh: start.ssthresh, clamp: start.clamp, acked: 0.0 }
     }
 
+    /// All that an ACK means to Reno.
+    #[inline]
+    pub(crate) fn on_growth(&mut self, newly_acked: Segments, growth: Growth) {
+        match self.config.counting {
+            Counting::Real | Counting::ByWindow => self.grow(growth),
+            Counting::Whole => self.grow_whole(newly_acked, growth),
+        }
+    }
+
     /// One ACK in real numbers.
     #[inline]
-    fn grow(&mut self, sample: &AckSample) {
+    fn grow(&mut self, growth: Growth) {
         if self.cwnd < self.ssthresh {
             let limited = self.config.max_ssthresh > 0.0;
             let step = if limited { limited_slow_start(self.cwnd, self.config.max_ssthresh) } else { 1.0 };
-            self.cwnd += step * sample.growth.slow_start;
+            self.cwnd += step * growth.slow_start;
         } else if self.config.counting == Counting::ByWindow {
-            self.grow_by_window(sample.growth.avoidance);
+            self.grow_by_window(growth.avoidance);
         } else {
-            self.cwnd += self.config.increase * sample.growth.avoidance / self.cwnd;
+            self.cwnd += self.config.increase * growth.avoidance / self.cwnd;
         }
         self.cwnd = self.cwnd.min(self.clamp);
     }
@@ -120,9 +131,9 @@ impl Reno {
 
     /// One ACK in whole numbers: acknowledged segments are counted whether the window was used or not, a step
     /// is taken only when it was.
-    fn grow_whole(&mut self, sample: &AckSample) {
-        self.acked += sample.newly_acked;
-        if sample.growth.slow_start == 0.0 {
+    fn grow_whole(&mut self, newly_acked: Segments, growth: Growth) {
+        self.acked += newly_acked;
+        if growth.slow_start == 0.0 {
             return;
         }
         if self.cwnd <= self.ssthresh {
@@ -163,10 +174,7 @@ impl Reno {
 impl CongestionControl for Reno {
     #[inline]
     fn on_ack(&mut self, sample: &AckSample) {
-        match self.config.counting {
-            Counting::Real | Counting::ByWindow => self.grow(sample),
-            Counting::Whole => self.grow_whole(sample),
-        }
+        self.on_growth(sample.newly_acked, sample.growth);
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent) {

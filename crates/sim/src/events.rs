@@ -49,8 +49,9 @@ pub struct EventQueue {
     vacated_in: usize,
     /// The sooner one of the two champions, …
     champion: Key,
-    /// … and of it and the end of what is asked for, [`Key::NONE`] at first. Events of the wheel before it are the next
-    /// ones. Zero if something has been armed or disarmed since it was found.
+    /// … and what of them and the end of what is asked for comes first: with a calendar the champion, else that of the
+    /// timers. Events of the calendar, or of links, before it are the next ones. Zero if another of these may come
+    /// first by now.
     bound: Key,
     /// Events before this one are asked for; [`Key::NONE`] is not before it.
     end: Key,
@@ -93,11 +94,34 @@ impl EventQueue {
     /// without the attribute it is a call in both, 25 instructions per packet-hop.
     #[inline(always)]
     pub fn next_event(&mut self) -> Option<Event> {
-        if self.is_crowded {
-            return self.pop_from_wheel().or_else(|| self.pop_at_bound());
+        let key = if self.is_crowded { self.next_with_calendar() } else { self.next_without_calendar() };
+        (key != Key::NONE).then(|| key.event())
+    }
+
+    /// [`Key::NONE`] where there is none: a number comes back in registers, an `Option` of an event in memory.
+    #[inline(always)]
+    fn next_without_calendar(&mut self) -> Key {
+        if self.vacated != NOWHERE {
+            self.settle();
         }
+        let first = self.tournaments[0].champion;
+        if first < self.bound { first } else { self.next_at_bound() }
+    }
+
+    /// The same where the next event may be a timer's.
+    #[inline(never)]
+    fn next_at_bound(&mut self) -> Key {
         self.find_champion();
-        (self.champion < self.end).then(|| self.champion.event())
+        self.bound = sooner(self.tournaments[1].champion, self.end);
+        if self.champion < self.end { self.champion } else { Key::NONE }
+    }
+
+    #[inline(always)]
+    fn next_with_calendar(&mut self) -> Key {
+        match self.pop_from_wheel() {
+            Key::NONE => self.pop_at_bound(),
+            key => key,
+        }
     }
 
     /// The slot of the event that [`EventQueue::next_event`] gave has no other event for now.
@@ -110,14 +134,14 @@ impl EventQueue {
 
     /// The next event, if it is one of the wheel and before the bound.
     #[inline(always)]
-    fn pop_from_wheel(&mut self) -> Option<Event> {
+    fn pop_from_wheel(&mut self) -> Key {
         let first = self.wheel.first;
         if first >= self.bound {
-            return None;
+            return Key::NONE;
         }
         self.wheel.pass(first);
         self.wheel.pop();
-        Some(first.event())
+        first
     }
 
     /// Whether so many links wait for an arrival that a second-level cache does not hold their data.
@@ -132,19 +156,19 @@ impl EventQueue {
         self.wheel.first.event().slot
     }
 
-    /// [`EventQueue::next_event`] with the calendar, where the next event may not be one of the wheel.
+    /// With the calendar, where the next event may not be one of the wheel.
     #[inline(never)]
-    fn pop_at_bound(&mut self) -> Option<Event> {
+    fn pop_at_bound(&mut self) -> Key {
         self.find_champion();
         self.bound = sooner(self.champion, self.end);
-        let event = self.pop_from_wheel();
-        if event.is_some() || self.champion >= self.end {
-            return event;
+        let key = self.pop_from_wheel();
+        if key != Key::NONE || self.champion >= self.end {
+            return key;
         }
         self.wheel.pass(self.champion);
-        let event = self.champion.event();
-        self.disarm(event.slot);
-        Some(event)
+        let champion = self.champion;
+        self.disarm(champion.event().slot);
+        champion
     }
 
     /// The next event that is not in the wheel.
@@ -221,7 +245,9 @@ impl EventQueue {
     #[cold]
     fn grow(&mut self, which: usize) -> u32 {
         let tournament = &mut self.tournaments[which];
-        self.is_crowded |= which == 0 && tournament.matches.len() >= FEW_MATCHES;
+        if which == 0 && tournament.matches.len() >= FEW_MATCHES {
+            (self.is_crowded, self.bound) = (true, Key::UNKNOWN);
+        }
         tournament.grow(&mut self.seat)
     }
 

@@ -45,6 +45,7 @@ mod parts;
 mod recorder;
 pub mod records;
 mod relay;
+mod ring;
 mod settled;
 mod simulation;
 mod slots;

@@ -21,10 +21,10 @@ use crate::deferred::{DeferredQueue, Overflow};
 use crate::meter::Meter;
 use crate::pace::Pacemaker;
 use crate::packet::{Flags, Packet};
+use crate::ring::Ring;
 use crate::spec::{Discipline, FullQueue, OnDown, QueueConfig, QueueLimit};
 use crate::trace::Served;
 use skyhop_base::{Duration, Rate, Serialiser, Stream, Time};
-use std::collections::VecDeque;
 
 /// A packet on the link.
 #[derive(Clone, Copy, Debug)]
@@ -96,7 +96,7 @@ pub struct LinkTotals {
 #[derive(Debug)]
 #[repr(C)]
 pub struct Link {
-    ring: VecDeque<Entry>,
+    ring: Ring<Entry>,
     /// Packets at the front of the ring whose service has begun, as of the last advance.
     begun: usize,
     /// When the transmitter has sent everything that was accepted.
@@ -148,7 +148,7 @@ impl Link {
         };
         let simple = red.is_none() && deferred.is_none() && mark_above.is_none();
         Link {
-            ring: VecDeque::new(),
+            ring: Ring::default(),
             begun: 0,
             waiting_bytes: 0,
             serialiser: Serialiser::new(rate),
@@ -253,8 +253,29 @@ impl Link {
     }
 
     /// Offers a packet at `now`. `delay` gives the propagation delay of a packet that departs at a given time.
-    #[inline]
+    ///
+    /// Part of its callers: most links have long sent what is on them when the next packet comes, and then a call would
+    /// be a fifth of the work.
+    #[inline(always)]
     pub fn offer(
+        &mut self,
+        packet: &Packet,
+        now: Time,
+        scheduled: Time,
+        delay: impl FnOnce(Time) -> Duration,
+    ) -> Offered {
+        if self.free_at < now && self.steady {
+            self.serialiser.reset();
+            let served = self.serve_steadily(packet, now);
+            let arrival = self.put(packet, now, &served, served.departure + delay(served.departure));
+            return self.accepted(arrival, now);
+        }
+        self.offer_to_busy(packet, now, scheduled, delay)
+    }
+
+    /// [`Link::offer`] where the packet may have to wait.
+    #[inline(never)]
+    fn offer_to_busy(
         &mut self,
         packet: &Packet,
         now: Time,
@@ -263,13 +284,6 @@ impl Link {
     ) -> Offered {
         if !self.simple {
             return self.offer_managed(*packet, now, scheduled, delay);
-        }
-        if self.free_at < now && self.steady {
-            // Most links, most of the time: whatever is on it has long left the transmitter, nothing need be looked at.
-            self.serialiser.reset();
-            let served = self.serve_steadily(packet, now);
-            let arrival = self.put(packet, now, &served, served.departure + delay(served.departure));
-            return self.accepted(arrival, now);
         }
         self.advance(now, scheduled);
         let (packets, bytes) = self.waiting_in_ring();
@@ -373,8 +387,7 @@ impl Link {
         let (mut packets, mut bytes) = self.waiting();
         let goes = |entry: &Entry| entry.start > now && entry.packet.is_low();
         let from = (self.begun..self.ring.len()).rev().find(|&at| {
-            let entry = &self.ring[at];
-            if goes(entry) {
+            if let Some(entry) = self.ring.get(at).filter(|entry| goes(entry)) {
                 (packets, bytes) = (packets - 1, bytes - u64::from(entry.packet.size));
             }
             self.limit.has_room(packets, bytes, packet.size)
@@ -411,10 +424,9 @@ impl Link {
         self.red.as_mut().map_or(Admission::Pass, |red| red.decides(&arrival))
     }
 
-    /// A quarter more: a ring that doubles is half empty on a long link, and most of a run's memory is rings.
     #[cold]
-    fn make_room(&mut self) {
-        self.ring.reserve_exact(self.ring.len() / 4 + 4);
+    fn make_room(&mut self, filler: Entry) {
+        self.ring.grow(filler);
         self.set_low_mark();
     }
 
@@ -477,10 +489,11 @@ impl Link {
         self.free_at = departure;
         self.last_arrival = arrival;
         self.waiting_bytes += u64::from(packet.size);
-        if self.ring.len() == self.ring.capacity() {
-            self.make_room();
+        let entry = Entry { packet: *packet, start, arrival };
+        if self.ring.is_full() {
+            self.make_room(entry);
         }
-        self.ring.push_back(Entry { packet: *packet, start, arrival });
+        self.ring.put_back(entry);
         if start == now {
             // Served at once. What stood before it in the ring has long begun.
             self.begun = self.ring.len();
@@ -493,7 +506,7 @@ impl Link {
     #[cfg(test)]
     pub fn take_arrived(&mut self) -> Option<Entry> {
         let entry = *self.arrived()?;
-        self.forget_arrived();
+        self.forget_arrived(entry.packet.size);
         Some(entry)
     }
 
@@ -505,22 +518,17 @@ impl Link {
         self.ring.front()
     }
 
-    /// Takes the packet that [`Link::arrived`] gives off the link.
+    /// Takes the packet that [`Link::arrived`] gives, of `size` bytes, off the link.
     #[inline]
-    pub fn forget_arrived(&mut self) {
+    pub fn forget_arrived(&mut self, size: u16) {
         if self.ring.len() < usize::from(self.low_mark) {
             self.give_back();
         }
-        let Some(entry) = self.ring.front() else { return };
         match self.begun.checked_sub(1) {
             Some(begun) => self.begun = begun,
-            None => self.waiting_bytes -= u64::from(entry.packet.size),
+            None => self.waiting_bytes -= u64::from(size),
         }
-        self.ring.pop_front();
-        if self.ring.is_empty() {
-            // The next packet takes the place of this one: a ring that goes on would touch all of its memory in turn.
-            self.ring.clear();
-        }
+        self.ring.forget_front();
     }
 
     /// When the oldest packet on the link arrives.
@@ -559,7 +567,7 @@ impl Link {
             self.totals.waiting += deferred.withdraw(now, affected, out);
             return self.settle_repairs(now);
         }
-        if self.ring.iter().skip(self.begun).any(|entry| affected(&entry.packet)) {
+        if self.ring.range_from(self.begun).any(|entry| affected(&entry.packet)) {
             self.lay_again(self.begun, now, affected, delay, out);
         }
     }
@@ -574,7 +582,8 @@ impl Link {
         mut delay: impl FnMut(&Packet, Time) -> Duration,
         out: &mut Vec<Packet>,
     ) {
-        let waiting: Vec<Entry> = self.ring.drain(from..).collect();
+        let waiting: Vec<Entry> = self.ring.range_from(from).copied().collect();
+        self.ring.truncate(from);
         if let Some(Pacemaker::Ns2Clock(pace)) = self.pace.as_deref_mut() {
             pace.truncate(from);
         }
@@ -612,8 +621,10 @@ impl Link {
         if let Some(deferred) = &mut self.deferred {
             return deferred.mark_unreachable(affected);
         }
-        for entry in self.ring.iter_mut().skip(self.begun).filter(|entry| affected(&entry.packet)) {
-            entry.packet.flags = entry.packet.flags.with(Flags::UNREACHABLE);
+        for at in self.begun..self.ring.len() {
+            if let Some(entry) = self.ring.get_mut(at).filter(|entry| affected(&entry.packet)) {
+                entry.packet.flags = entry.packet.flags.with(Flags::UNREACHABLE);
+            }
         }
     }
 
@@ -628,7 +639,7 @@ impl Link {
     pub fn totals_at(&mut self, end: Time) -> LinkTotals {
         self.advance(end, end);
         let mut totals = self.totals;
-        for entry in self.ring.iter().skip(self.begun) {
+        for entry in self.ring.range_from(self.begun) {
             let size = u32::from(entry.packet.size);
             totals.packets -= 1;
             totals.bytes -= u64::from(size);

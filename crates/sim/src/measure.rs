@@ -131,14 +131,15 @@ impl Sample {
 impl Counts {
     #[inline]
     fn add(&mut self, values_ns: &[u64]) {
-        let (mut sum_ns, mut min_ns, mut max_ns) = (0, self.min_ns, self.max_ns);
+        // A batch of the longest durations stays far below 2⁶⁴.
+        let (mut sum_ns, mut min_ns, mut max_ns) = (0u64, self.min_ns, self.max_ns);
         for &ns in values_ns {
-            sum_ns += u128::from(ns);
+            sum_ns += ns;
             min_ns = min_ns.min(ns);
             max_ns = max_ns.max(ns);
         }
         self.count += values_ns.len() as u64;
-        self.sum_ns += sum_ns;
+        self.sum_ns += u128::from(sum_ns);
         (self.min_ns, self.max_ns) = (min_ns, max_ns);
         if let Buckets::Few(values) = &self.buckets
             && values.capacity() - values.len() < values_ns.len()

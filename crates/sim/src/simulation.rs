@@ -341,7 +341,7 @@ impl Simulation {
     pub(crate) fn handle<const AHEAD: bool>(&mut self, Event { slot, .. }: Event) {
         let slots = self.slots;
         let link = slot.wrapping_sub(slots.links);
-        if link < self.links.len() as u32 {
+        if (link as usize) < self.links.len() {
             return self.on_arrival::<AHEAD>(link);
         }
         self.events.leave(slot);
@@ -387,8 +387,9 @@ impl Simulation {
         }
         let Some(entry) = state.link.arrived() else { return self.events.leave(slot) };
         debug_assert!(state.took_its_time(entry, self.now), "faster than the link: {entry:?}");
-        let (service_start, mut packet) = (entry.start, entry.packet);
-        state.link.forget_arrived();
+        let service_start = entry.start;
+        let mut packet = entry.packet;
+        state.link.forget_arrived(packet.size);
         match state.link.first_arrival() {
             Some((arrival, start)) => self.events.add_for_link(slot, arrival, start, true),
             None => self.events.leave(slot),
@@ -416,7 +417,7 @@ impl Simulation {
         let state = &mut self.links[link as usize];
         let Some(entry) = state.link.arrived() else { return self.events.leave(slot) };
         let mut entry = *entry;
-        state.link.forget_arrived();
+        state.link.forget_arrived(entry.packet.size);
         match state.link.next_event(self.now) {
             Some((time, foreseen)) => self.await_event(link, time, foreseen),
             None => self.events.leave(slot),
@@ -553,7 +554,7 @@ impl Simulation {
 
     /// Offers a packet to a link, and keeps record of it where that is wanted.
     #[inline(always)]
-    fn transmit(&mut self, link: u32, packet: &Packet) {
+    pub(crate) fn transmit(&mut self, link: u32, packet: &Packet) {
         let offered =
             if self.links[link as usize].watched { self.offer_watched(link, packet) } else { self.offer(link, packet) };
         match offered {

@@ -51,6 +51,12 @@ impl Updates {
         }
     }
 
+    /// Whether they are recorded.
+    #[inline]
+    pub fn are_followed(&self) -> bool {
+        self.0.is_some()
+    }
+
     #[inline]
     pub fn segment_arrived(&mut self, seq: u32, payload: u32) {
         if let Some(followed) = &mut self.0 {

@@ -71,7 +71,7 @@ impl Forwarding {
 
     /// Where `node` sends what is meant for the destination of this place in the list given to
     /// [`Topology::routes`](crate::Topology::routes). `None`: no route, or `node` is the destination.
-    #[inline]
+    #[inline(always)]
     pub fn next_hop(&self, destination_index: usize, node: NodeId) -> Option<Hop> {
         debug_assert!(node.index() < self.nodes);
         let target = self.destinations.get(destination_index)?;

@@ -42,7 +42,7 @@ pub use record::{Phase, SenderCounters, SenderEvent, Snapshot};
 pub use recovery::sudden_start_interval;
 pub use rtt::{RttArithmetic, RttEstimator, RttSettings, TickRounding};
 pub use scoreboard::Scoreboard;
-pub use segment::{Ack, Ecn, Priority, SackBlocks, Segment, Transmission};
+pub use segment::{Ack, Burst, Ecn, PlainAck, Priority, SackBlocks, Segment, Transmission, Undisturbed};
 pub use sender::Sender;
 pub use skyhop_cc::{Bundle, ConfigError, OptionRow, Profile};
 pub use supply::Supply;

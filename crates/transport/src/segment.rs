@@ -1,6 +1,6 @@
 //! What travels between the endpoints.
 
-use skyhop_base::Time;
+use skyhop_base::{Segments, Time};
 
 /// Whether a segment was on the wire before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,6 +65,43 @@ pub struct Ack {
     /// ECE: a mark arrived and no CWR since (RFC 3168 §6.1.3).
     pub ecn_echo: bool,
     pub blocks: SackBlocks,
+}
+
+/// Segments in order that leave together: alike, sent for the first time, of normal priority and without ECN.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Burst {
+    pub first: u32,
+    pub count: u32,
+    /// Bytes on the wire of each.
+    pub size: u32,
+    /// User bytes of each.
+    pub payload: u32,
+    /// Whether [`crate::Sender::poll_transmit`] is to be asked for what follows.
+    pub more: bool,
+    /// [`crate::Sender::cwnd`] after the ACK.
+    pub cwnd: Segments,
+    /// [`crate::Sender::next_timeout`] after the burst.
+    pub timeout: Time,
+}
+
+/// An ACK without blocks and without ECN echo.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlainAck {
+    /// The next segment expected.
+    pub next: u32,
+    /// Bytes on the wire.
+    pub size: u32,
+    /// As in [`Ack`].
+    pub echo: Time,
+    pub trigger: Transmission,
+}
+
+/// What the next segment of an undisturbed stream leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Undisturbed {
+    /// Its ACK waits for another segment, or for [`crate::Receiver::next_timeout`].
+    Waits,
+    Acks(PlainAck),
 }
 
 /// Up to four ranges `[start, end)` of segments held beyond the cumulative acknowledgement (RFC 2018), the one

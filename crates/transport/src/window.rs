@@ -93,6 +93,12 @@ impl Pacer {
         blocks
     }
 
+    /// Whether a segment may leave at once.
+    #[inline]
+    pub(crate) fn is_open(&self, now: Time) -> bool {
+        now >= self.release
+    }
+
     /// Whether something waits.
     #[inline]
     pub(crate) fn holds_back(&self) -> bool {

@@ -9,6 +9,7 @@ mod ends;
 mod jitter;
 mod ns2_timers;
 mod payloads;
+mod plain;
 mod tcp;
 
 use crate::agents::is_copy;
@@ -25,6 +26,9 @@ pub(crate) use tcp::{TcpEnds, UnackedSendTimes};
 impl Simulation {
     /// A packet of a flow's data that carries no payload is where it is going.
     pub(crate) fn deliver_data(&mut self, packet: &Packet) {
+        if self.takes_plain_data(packet) {
+            return;
+        }
         let now = self.now;
         let flow = &mut self.flows[packet.flow as usize];
         flow.totals.received += 1;
@@ -93,6 +97,9 @@ impl Simulation {
 
     /// A packet that goes from sink to source, or belongs to no flow, and carries no payload is where it is going.
     pub(crate) fn deliver_ack(&mut self, packet: &Packet) {
+        if self.takes_plain_ack(packet) {
+            return;
+        }
         if packet.flow as usize >= self.flows.len() {
             return self.deliver_notice(packet);
         }

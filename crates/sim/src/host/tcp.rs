@@ -7,11 +7,11 @@ use crate::limits::BETWEEN_LOOKS;
 use crate::ns2_clock::FlowTimer;
 use crate::packet::{Flags, Packet};
 use crate::records::PacketEvent;
+use crate::ring::Ring;
 use crate::simulation::Simulation;
 use crate::wire;
 use skyhop_base::{Duration, Rate, Time};
 use skyhop_transport::{Phase, Priority, Receiver, Segment, Sender, SenderEvent, Snapshot, Transmission};
-use std::collections::VecDeque;
 
 /// The receiver and its timer side by side: what a packet touches stands on few cache lines.
 #[repr(C)]
@@ -35,7 +35,7 @@ pub(crate) struct UnackedSendTimes {
     /// The number of the first segment in `sent`.
     first: u32,
     /// [`Time::MAX`] for segments that were sent more than once.
-    sent: VecDeque<Time>,
+    sent: Ring<Time>,
 }
 
 impl UnackedSendTimes {
@@ -44,13 +44,7 @@ impl UnackedSendTimes {
         let Some(index) = seq.checked_sub(self.first) else { return };
         match self.sent.get_mut(index as usize) {
             Some(time) => *time = Time::MAX,
-            None => {
-                // A quarter more: doubling would leave half of it empty.
-                if self.sent.len() == self.sent.capacity() {
-                    self.sent.reserve_exact(self.sent.len() / 4 + 8);
-                }
-                self.sent.push_back(now);
-            }
+            None => self.sent.push_back(now),
         }
     }
 
@@ -58,16 +52,19 @@ impl UnackedSendTimes {
         (self.sent.capacity() * size_of::<Time>()) as u64
     }
 
+    /// The same for so many segments from `first` on, none of which was sent before.
+    #[inline]
+    pub fn sent_first(&mut self, now: Time, first: u32, count: u32) {
+        debug_assert!(first - self.first == self.sent.len() as u32, "segments that leave in order");
+        for _ in 0..count {
+            self.sent.push_back(now);
+        }
+    }
+
     /// All before `next` is acknowledged. The age of the last of them, if this ACK is new and it was sent once.
     #[inline]
     pub fn acknowledged(&mut self, now: Time, next: u32) -> Option<Duration> {
-        let count = (next.checked_sub(self.first)? as usize).min(self.sent.len());
-        let mut last = None;
-        // Mostly one or two: cheaper than a range.
-        for _ in 0..count {
-            last = self.sent.pop_front();
-        }
-        let last = last?;
+        let last = self.sent.take_front(next.checked_sub(self.first)? as usize)?;
         self.first = next;
         (last != Time::MAX).then(|| now.since(last))
     }
@@ -342,7 +339,7 @@ impl Simulation {
     /// The delayed ACK is set and called off with every other segment. So its slot, once armed, stays where it is,
     /// fires early and moves itself, as that of the sender.
     #[inline]
-    fn arm_receiver(&mut self, flow_id: u32) {
+    pub(super) fn arm_receiver(&mut self, flow_id: u32) {
         let Some(tcp) = self.flows[flow_id as usize].ends.tcp_mut() else { return };
         let deadline = tcp.receiver.next_timeout();
         if deadline == tcp.ack_due {

@@ -17,7 +17,7 @@ impl Link {
 
     /// The packets from that place on, oldest first.
     pub fn packets_from(&self, place: usize) -> impl Iterator<Item = &Entry> {
-        self.ring.range(place..)
+        self.ring.range_from(place)
     }
 
     /// When the first service from `from` on begins that is known.
@@ -28,8 +28,8 @@ impl Link {
     /// Takes the packets that arrive before `before` off the link. Gives how many they were.
     pub fn forget_arrived_before(&mut self, before: Time) -> usize {
         let packets = self.ring.len();
-        while self.ring.front().is_some_and(|entry| entry.arrival < before) {
-            self.forget_arrived();
+        while let Some(&Entry { packet, .. }) = self.ring.front().filter(|entry| entry.arrival < before) {
+            self.forget_arrived(packet.size);
         }
         packets - self.ring.len()
     }
@@ -42,10 +42,10 @@ impl Link {
     /// At the far end: a packet is on the link. Gives its arrival and its begin if it is the only one.
     pub fn receive(&mut self, entry: Entry) -> Option<(Time, Time)> {
         debug_assert!(self.ring.back().is_none_or(|last| last.arrival <= entry.arrival), "overtaken: {entry:?}");
-        if self.ring.len() == self.ring.capacity() {
-            self.make_room();
+        if self.ring.is_full() {
+            self.make_room(entry);
         }
-        self.ring.push_back(entry);
+        self.ring.put_back(entry);
         self.begun = self.ring.len();
         (self.ring.len() == 1).then_some((entry.arrival, entry.start))
     }

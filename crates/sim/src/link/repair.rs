@@ -26,6 +26,7 @@ use super::{Entry, Link};
 use crate::deferred::DeferredQueue;
 use crate::errors::{Arrival, Losses};
 use crate::packet::{Flags, Packet};
+use crate::ring::Ring;
 use crate::spec::{DeliveryOrder, FrameRepair, RepairConfig, Repeats};
 use skyhop_base::{Duration, Time};
 use std::collections::VecDeque;
@@ -533,7 +534,7 @@ impl Link {
     }
 }
 
-fn pass(ring: &mut VecDeque<Entry>, last: &mut Time, receptions: &mut VecDeque<Reception>, frame: &Frame) {
+fn pass(ring: &mut Ring<Entry>, last: &mut Time, receptions: &mut VecDeque<Reception>, frame: &Frame) {
     let Some((time, reception)) = frame.outcome else { return };
     *last = time.max(*last);
     ring.push_back(Entry { packet: frame.packet, start: frame.start, arrival: *last });

@@ -12,7 +12,11 @@ impl Link {
     pub(super) fn begins_first(&self, scheduled: Time) -> bool {
         match self.pace.as_deref() {
             Some(Pacemaker::Ns2Clock(pace)) => pace.has_begun(self.begun),
-            _ => self.begun.checked_sub(1).is_none_or(|before| self.ring[before].start <= scheduled),
+            _ => self
+                .begun
+                .checked_sub(1)
+                .and_then(|before| self.ring.get(before))
+                .is_none_or(|entry| entry.start <= scheduled),
         }
     }
 

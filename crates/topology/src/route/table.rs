@@ -53,7 +53,7 @@ impl Table {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn hop(&self, place: u32) -> Hop {
         if place & MOVING == 0 {
             return Hop { link: LinkId::new(place), to: self.far[place as usize] };

@@ -14,7 +14,21 @@ pub(crate) struct Advance {
     pub(crate) flight_before: u32,
     pub(crate) first_before: u32,
     /// When the last acknowledged segment was sent, and whether any of them was sent again; known with a ledger only.
-    left: Option<(Time, Transmission)>,
+    pub(crate) left: Option<(Time, Transmission)>,
+}
+
+/// What measuring the RTT takes from an ACK.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Acknowledged {
+    pub(crate) next: u32,
+    pub(crate) echo: Time,
+    pub(crate) trigger: Transmission,
+}
+
+impl Acknowledged {
+    fn of(ack: &Ack) -> Acknowledged {
+        Acknowledged { next: ack.next, echo: ack.echo, trigger: ack.trigger }
+    }
 }
 
 /// Whether an ACK may give the control an RTT.
@@ -42,7 +56,7 @@ impl Core {
         let advance = self.advance_quietly(ack);
         self.episode.duplicates = 0;
         self.window.limited_sent = 0;
-        self.measure(now, ack, advance, sample);
+        self.measure(now, &Acknowledged::of(ack), advance, sample);
         if advance.first_before == 0 && self.counters.timeouts > 0 {
             self.rtt.opened_late();
         }
@@ -83,8 +97,9 @@ impl Core {
         self.measured.newly_reported
     }
 
-    /// Takes what this ACK says about the RTT.
-    fn measure(&mut self, now: Time, ack: &Ack, advance: Advance, sample: ControlSample) {
+    /// Takes what this ACK says about the RTT. Inline: an undisturbed ACK says of most of it what it is.
+    #[inline(always)]
+    pub(crate) fn measure(&mut self, now: Time, ack: &Acknowledged, advance: Advance, sample: ControlSample) {
         let once = ack.trigger == Transmission::First;
         let sent = match (self.options.ns2.control_rtt, sample) {
             (_, ControlSample::Own) => None,
@@ -175,25 +190,33 @@ impl Core {
             (self.measured.round_mark, self.measured.round_began) = (self.next, now);
             round
         });
-        let sample = self.sample(now, advance.acked, growth, round);
-        self.control.on_ack(&sample);
+        self.count_delivered();
+        if !self.control.on_growth(advance.acked.into(), growth) {
+            let sample = self.sample(now, advance.acked, growth, round);
+            self.control.on_ack(&sample);
+        }
     }
 
     /// Tells the control about an ACK that may not grow it: a duplicate, or one of `acked` segments during recovery.
     pub(crate) fn tell(&mut self, now: Time, acked: u32) {
         let growth = Growth { slow_start: 0.0, avoidance: 0.0 };
+        self.count_delivered();
         let sample = self.sample(now, acked, growth, None);
         self.control.on_measured(&sample);
     }
 
+    /// Without selective reports each duplicate ACK stands for one segment. A report that recovery has forgotten was
+    /// counted before.
     #[inline]
-    fn sample(&mut self, now: Time, acked: u32, growth: Growth, round: Option<Round>) -> AckSample {
-        // Without selective reports each duplicate ACK stands for one segment. A report that recovery has forgotten
-        // was counted before.
+    fn count_delivered(&mut self) {
         let selective = self.options.sack == Switch::On;
         let beyond = if selective { self.scoreboard.sacked() } else { self.episode.duplicates };
         let beyond = beyond.min(self.outstanding());
         self.measured.delivered = self.measured.delivered.max(u64::from(self.una) + u64::from(beyond));
+    }
+
+    #[inline]
+    fn sample(&self, now: Time, acked: u32, growth: Growth, round: Option<Round>) -> AckSample {
         AckSample {
             now,
             newly_acked: acked.into(),

@@ -6,7 +6,7 @@ mod acknowledge;
 mod notice;
 mod sending;
 
-pub(crate) use acknowledge::ControlSample;
+pub(crate) use acknowledge::{Acknowledged, Advance, ControlSample};
 
 use crate::config::{IdleRestart, Options, RepeatedTimeout, Retransmit, SackAfterTimeout, Switch, ThresholdBase};
 use crate::ledger::Ledger;
@@ -100,11 +100,11 @@ pub(crate) struct Core {
     /// One past the highest segment ever sent.
     pub(crate) high: u32,
     /// Timeouts of the segment `una` in a row.
-    timeouts_in_row: u32,
+    pub(crate) timeouts_in_row: u32,
     pub(crate) episode: Episode,
     /// When the retransmission timer expires; [`Time::MAX`]: it does not run.
     pub(crate) timer: Time,
-    last_sent: Time,
+    pub(crate) last_sent: Time,
     pub(crate) window: Window,
     /// What the receiver holds beyond `una`.
     pub(crate) scoreboard: Scoreboard,
@@ -167,6 +167,7 @@ impl Core {
         }
     }
 
+    #[inline]
     pub(crate) fn restart_timer(&mut self, now: Time) {
         self.timer = now.saturating_add(self.rtt.timeout());
     }

@@ -13,7 +13,7 @@ pub(super) enum ArrivalOrder {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Arrivals {
     /// The next segment expected.
-    next: u32,
+    pub(super) next: u32,
     /// Ranges `[start, end)` that arrived beyond `next`, ascending, with gaps between them.
     held: Vec<(u32, u32)>,
 }

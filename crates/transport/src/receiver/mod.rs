@@ -1,6 +1,7 @@
 //! The receiver: cumulative and selective acknowledgements, every one or delayed.
 
 mod arrivals;
+mod plain;
 mod report;
 
 use crate::config::{DelayedAck, Recovery, Switch, TcpConfig};

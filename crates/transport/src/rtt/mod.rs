@@ -69,12 +69,16 @@ pub struct RttEstimator {
     /// RTO before floor, backoff and ceiling, in seconds.
     current: f64,
     backoff: u32,
+    /// What follows from these, kept because every ACK asks for both and few change them: the RTO, …
+    timeout: Duration,
+    /// … and SRTT.
+    smoothed: Option<Duration>,
 }
 
 impl RttEstimator {
     pub fn new(settings: RttSettings) -> RttEstimator {
         let tick = settings.tick.as_secs_f64();
-        RttEstimator {
+        let mut estimator = RttEstimator {
             settings,
             phase_nanos: (settings.tick_phase * settings.tick.as_nanos() as f64) as u64,
             estimate: match settings.arithmetic {
@@ -85,7 +89,17 @@ impl RttEstimator {
             },
             current: settings.initial.as_secs_f64(),
             backoff: 1,
-        }
+            timeout: Duration::ZERO,
+            smoothed: None,
+        };
+        estimator.renew();
+        estimator
+    }
+
+    /// After every change of estimate, RTO or backoff.
+    fn renew(&mut self) {
+        self.timeout = self.work_out_timeout();
+        self.smoothed = self.work_out_smoothed();
     }
 
     /// A segment sent at `sent` was acknowledged at `now`.
@@ -116,6 +130,7 @@ impl RttEstimator {
                 self.current = estimate.rto() as f64 * 1e-6;
             }
         }
+        self.renew();
     }
 
     /// A round trip ended with the last sample; only Linux' estimator asks.
@@ -124,11 +139,17 @@ impl RttEstimator {
         if let Estimate::Linux(estimate) = &mut self.estimate {
             estimate.end_round(micros(self.settings.min));
             self.current = estimate.rto() as f64 * 1e-6;
+            self.renew();
         }
     }
 
     /// The retransmission timeout: floor, backoff, ceiling (RFC 6298 §2.4, §2.5, §5.5).
+    #[inline]
     pub fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
+    fn work_out_timeout(&self) -> Duration {
         let floored = self.current.max(self.settings.min.as_secs_f64());
         let seconds = (floored * f64::from(self.backoff)).min(self.settings.max.as_secs_f64());
         let least = match self.estimate {
@@ -146,11 +167,16 @@ impl RttEstimator {
         } else if self.timeout() < self.settings.max {
             self.backoff = self.backoff.saturating_mul(2);
         }
+        self.renew();
     }
 
     /// A segment sent after the timeout was acknowledged.
+    #[inline]
     pub fn clear_backoff(&mut self) {
-        self.backoff = 1;
+        if self.backoff != 1 {
+            self.backoff = 1;
+            self.renew();
+        }
     }
 
     /// Data begins after a SYN that was sent again and gave no sample: RFC 6298 §5.7.
@@ -158,11 +184,17 @@ impl RttEstimator {
         if let (Some(rto), None) = (self.settings.after_syn_timeout, self.smoothed()) {
             self.current = self.current.max(rto.as_secs_f64());
             self.backoff = 1;
+            self.renew();
         }
     }
 
     /// SRTT; `None` before the first sample.
+    #[inline]
     pub fn smoothed(&self) -> Option<Duration> {
+        self.smoothed
+    }
+
+    fn work_out_smoothed(&self) -> Option<Duration> {
         match &self.estimate {
             Estimate::Exact(estimate) => estimate.map(|(srtt, _)| Duration::from_secs_f64(srtt)),
             Estimate::Linux(estimate) => estimate.smoothed().map(|us| Duration::from_micros(us as u64)),

@@ -1,5 +1,8 @@
 //! The sender: a core, a loss recovery, and the order in which they are asked.
 
+mod plain;
+#[cfg(test)]
+mod plain_tests;
 #[cfg(test)]
 pub(crate) mod tests;
 mod urgent;
@@ -27,6 +30,8 @@ use std::sync::Arc;
 pub struct Sender {
     pub(crate) recovery: Machine,
     pub(crate) core: Core,
+    /// Whether nothing but the present episode can make an ACK more than [`Sender::on_plain_ack`] handles.
+    is_plain: bool,
 }
 
 impl Sender {
@@ -83,7 +88,8 @@ impl Sender {
                 }
             }
         }
-        Sender { recovery, core }
+        let is_plain = is_plain(&core, &recovery);
+        Sender { recovery, core, is_plain }
     }
 
     /// Puts a control from outside in place of the configured one; before `open`.
@@ -308,4 +314,11 @@ impl Sender {
     pub fn unacknowledged(&self) -> u32 {
         self.core.una
     }
+}
+
+/// Whether a sender with this core and recovery takes undisturbed ACKs as [`Sender::on_plain_ack`] does.
+fn is_plain(core: &Core, recovery: &Machine) -> bool {
+    let is_common = matches!(recovery, Machine::Classic(_) | Machine::Sack(_));
+    let is_alone = core.ledger.is_none() && core.ceten.is_none() && !core.repairs.listens();
+    is_common && is_alone && core.options.ecn == Switch::Off
 }

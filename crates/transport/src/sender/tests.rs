@@ -93,10 +93,10 @@ fn newreno_ns2_deflation() {
 }
 
 /// A small generator of numbers; the tests must not depend on a library's version.
-struct Numbers(u64);
+pub(crate) struct Numbers(pub u64);
 
 impl Numbers {
-    fn below(&mut self, n: u64) -> u64 {
+    pub(crate) fn below(&mut self, n: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % n
     }

@@ -102,6 +102,24 @@ impl Data {
         if self.opened { self.end.min(self.edge) } else { 0 }
     }
 
+    /// One past the last segment, of those after `next`, that is known to carry a full payload; `next` where nothing
+    /// is known.
+    #[inline]
+    pub(crate) fn full_before(&self, next: u32) -> u32 {
+        if self.unlimited && self.cuts.is_none() && self.short.is_empty() {
+            return if next < self.first { next } else { self.end };
+        }
+        self.full_before_short(next)
+    }
+
+    fn full_before_short(&self, next: u32) -> u32 {
+        if self.cuts.is_some() || next < self.start {
+            return next;
+        }
+        let full = (self.bytes / u64::from(self.mss)).min(u32::MAX.into()) as u32;
+        if self.unlimited { self.end } else { self.start.saturating_add(full).clamp(next, self.end.max(next)) }
+    }
+
     /// One past the last segment with data, whether there is room for it or not.
     pub(crate) fn end(&self) -> u32 {
         self.end
