@@ -66,6 +66,23 @@ impl Serialiser {
         self.rate
     }
 
+    /// Time of a packet that has `bytes` on the wire, on a link that was idle before it: nothing is left over.
+    #[inline]
+    pub fn first(&mut self, bytes: u32) -> Duration {
+        let (nanos, part) = self.quotient(bytes);
+        self.remainder = part;
+        Duration::from_nanos(nanos)
+    }
+
+    #[inline]
+    fn quotient(&mut self, bytes: u32) -> (u64, u64) {
+        if self.last.0 != bytes {
+            let (nanos, part) = self.rate.divide(bytes);
+            self.last = (bytes, nanos, part);
+        }
+        (self.last.1, self.last.2)
+    }
+
     /// The link was idle before the next packet: nothing is left over.
     #[inline]
     pub fn reset(&mut self) {
@@ -75,11 +92,7 @@ impl Serialiser {
     /// Time from the end of the previous packet to the end of this one, which has `bytes` on the wire.
     #[inline]
     pub fn next(&mut self, bytes: u32) -> Duration {
-        if self.last.0 != bytes {
-            let (nanos, part) = self.rate.divide(bytes);
-            self.last = (bytes, nanos, part);
-        }
-        let (_, mut nanos, part) = self.last;
+        let (mut nanos, part) = self.quotient(bytes);
         self.remainder += part;
         if self.remainder >= self.rate.0 {
             self.remainder -= self.rate.0;

@@ -48,6 +48,6 @@ impl Simulation {
 
     #[inline(always)]
     fn oldest(&self, link: usize) -> Option<&Entry> {
-        self.links.get(link)?.link.arrived()
+        self.links.get(link)?.link.oldest_place()
     }
 }

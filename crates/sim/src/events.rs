@@ -49,9 +49,8 @@ pub struct EventQueue {
     vacated_in: usize,
     /// The sooner one of the two champions, …
     champion: Key,
-    /// … and what of them and the end of what is asked for comes first: with a calendar the champion, else that of the
-    /// timers. Events of the calendar, or of links, before it are the next ones. Zero if another of these may come
-    /// first by now.
+    /// … and the sooner one of `end` and, with a calendar, the champion, else that of the timers. Events of the
+    /// calendar, or of links, before it are the next ones. Zero if the champions may have changed since it was found.
     bound: Key,
     /// Events before this one are asked for; [`Key::NONE`] is not before it.
     end: Key,
@@ -203,8 +202,18 @@ impl EventQueue {
     #[inline(never)]
     fn add_to_crowd(&mut self, slot: u32, time: Time, scheduled: Time, is_settled: bool) {
         if !is_settled || !self.wheel.add(Key::new(time, scheduled, slot)) {
-            self.arm(slot, time, scheduled);
+            self.arm_beside_calendar(slot, time, scheduled, is_settled);
         }
+    }
+
+    /// A call: inline, it takes registers from the usual case.
+    #[cold]
+    #[inline(never)]
+    fn arm_beside_calendar(&mut self, slot: u32, time: Time, scheduled: Time, is_too_far: bool) {
+        if is_too_far {
+            self.wheel.note_refusal();
+        }
+        self.arm(slot, time, scheduled);
     }
 
     /// An arrival that was added may move from now on, by [`EventQueue::arm`] and [`EventQueue::disarm`].

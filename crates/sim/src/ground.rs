@@ -26,8 +26,8 @@ impl Curve {
     pub const NONE: Curve = Curve { with: u32::MAX, segment: DelaySegment::NONE };
 
     /// The delay of a packet that departs from `a` to `b`, or from `b` to `a`, at `departure`.
-    #[inline]
-    fn delay(&mut self, topology: &Topology, a: u32, b: u32, departure: Time) -> Duration {
+    #[inline(always)]
+    pub fn delay(&mut self, topology: &Topology, a: u32, b: u32, departure: Time) -> Duration {
         if self.with != b || departure < self.segment.from || self.segment.until <= departure {
             self.renew(topology, a, b, departure);
         }
@@ -66,6 +66,16 @@ impl Ground {
         Ground { begin, curves: vec![Curve::NONE; end as usize] }
     }
 
+    /// The delay of a packet that departs from one end of a link between ground and satellite at `departure`.
+    #[inline(never)]
+    pub fn delay(&mut self, topology: &Topology, from: u32, to: u32, departure: Time) -> Duration {
+        let (station, satellite) = if topology.is_station(NodeId::new(from)) { (from, to) } else { (to, from) };
+        match self.of(station, satellite) {
+            Some(curve) => curve.delay(topology, station, satellite, departure),
+            None => topology.delay_segment(NodeId::new(station), NodeId::new(satellite), departure).at(departure),
+        }
+    }
+
     /// Where the curve between a station and a satellite is kept; it may hold another one's.
     #[inline]
     fn of(&mut self, station: u32, satellite: u32) -> Option<&mut Curve> {
@@ -92,13 +102,7 @@ pub(crate) fn moving_delay(
     match delay {
         Delay::Fixed(delay) => delay,
         Delay::Moving => curve.delay(topology, from, to, departure),
-        Delay::Ground => {
-            let (station, satellite) = if topology.is_station(NodeId::new(from)) { (from, to) } else { (to, from) };
-            match ground.of(station, satellite) {
-                Some(curve) => curve.delay(topology, station, satellite, departure),
-                None => topology.delay_segment(NodeId::new(station), NodeId::new(satellite), departure).at(departure),
-            }
-        }
+        Delay::Ground => ground.delay(topology, from, to, departure),
     }
 }
 

@@ -252,11 +252,75 @@ impl Link {
         self.limit.has_room(packets, bytes, size)
     }
 
-    /// Offers a packet at `now`. `delay` gives the propagation delay of a packet that departs at a given time.
-    ///
-    /// Part of its callers: most links have long sent what is on them when the next packet comes, and then a call would
-    /// be a fifth of the work.
+    /// Whether a packet that comes now is served at once, for a time that the rate alone determines. So it is on most
+    /// links most of the time: packets on it have long left the transmitter, and none need be looked at.
     #[inline(always)]
+    pub fn is_idle(&self, now: Time) -> bool {
+        self.free_at < now && self.steady
+    }
+
+    /// The service of a packet on an idle link.
+    #[inline(always)]
+    pub fn serve_at_once(&mut self, packet: &Packet, now: Time) -> Served {
+        let busy = self.serialiser.first(u32::from(packet.size) + self.framing_bytes);
+        Served { start: now, departure: now + busy, busy }
+    }
+
+    /// Puts a packet with that service on an idle link. Gives its arrival, and whether it is alone.
+    #[inline(always)]
+    pub fn put_at_once(&mut self, packet: &Packet, served: &Served, delay: Duration) -> (Time, bool) {
+        let &Served { start, departure, busy } = served;
+        let arrival = (departure + delay).max(self.last_arrival);
+        self.totals.packets += 1;
+        self.totals.bytes += u64::from(packet.size);
+        self.totals.busy += busy;
+        (self.free_at, self.last_arrival) = (departure, arrival);
+        if self.ring.is_full() {
+            self.make_room(packet);
+        }
+        self.ring.put_back(Entry { packet: *packet, start, arrival });
+        let length = self.ring.len();
+        (self.begun, self.waiting_bytes) = (length, 0);
+        (arrival, length == 1)
+    }
+
+    /// Whether the rate alone determines the service, and nothing but a limit the queue.
+    #[inline(always)]
+    pub fn is_steady(&self) -> bool {
+        self.steady
+    }
+
+    /// The service of a packet on a steady link, and whether it waits for that; `None` where there is no room to wait.
+    #[inline(always)]
+    pub fn serve_in_turn(&mut self, packet: &Packet, now: Time, scheduled: Time) -> Option<(Served, bool)> {
+        self.advance(now, scheduled);
+        let waits = self.makes_wait(now);
+        let (packets, bytes) = self.waiting_in_ring();
+        if waits && !self.limit.has_room(packets, bytes, packet.size) {
+            return None;
+        }
+        let start = self.next_start(now);
+        Some((self.serve_steadily(packet, start), waits))
+    }
+
+    /// Puts a packet with that service on a steady link. Gives its arrival, and whether it is alone.
+    #[inline(always)]
+    pub fn put_in_turn(
+        &mut self,
+        packet: &Packet,
+        now: Time,
+        (served, waits): (&Served, bool),
+        delay: Duration,
+    ) -> (Time, bool) {
+        let arrival = self.put(packet, now, served, served.departure + delay);
+        if waits {
+            self.note_waiting(packet, served.start);
+        }
+        (arrival, self.ring.len() == 1)
+    }
+
+    /// Offers a packet at `now`. `delay` gives the propagation delay of a packet that departs at a given time.
+    #[inline]
     pub fn offer(
         &mut self,
         packet: &Packet,
@@ -264,24 +328,11 @@ impl Link {
         scheduled: Time,
         delay: impl FnOnce(Time) -> Duration,
     ) -> Offered {
-        if self.free_at < now && self.steady {
-            self.serialiser.reset();
-            let served = self.serve_steadily(packet, now);
-            let arrival = self.put(packet, now, &served, served.departure + delay(served.departure));
-            return self.accepted(arrival, now);
+        if self.is_idle(now) {
+            let served = self.serve_at_once(packet, now);
+            let (arrival, is_alone) = self.put_at_once(packet, &served, delay(served.departure));
+            return if is_alone { Offered::AcceptedFirst { arrival, start: now } } else { Offered::Accepted };
         }
-        self.offer_to_busy(packet, now, scheduled, delay)
-    }
-
-    /// [`Link::offer`] where the packet may have to wait.
-    #[inline(never)]
-    fn offer_to_busy(
-        &mut self,
-        packet: &Packet,
-        now: Time,
-        scheduled: Time,
-        delay: impl FnOnce(Time) -> Duration,
-    ) -> Offered {
         if !self.simple {
             return self.offer_managed(*packet, now, scheduled, delay);
         }
@@ -330,7 +381,7 @@ impl Link {
         let waits = self.makes_wait(now);
         let (arrival, start) = self.accept(packet, now, delay);
         if waits {
-            self.note_waiting(packet);
+            self.note_waiting(packet, start);
         }
         self.accepted(arrival, start)
     }
@@ -356,12 +407,12 @@ impl Link {
         }
     }
 
-    /// What the newest packet, which waits, means for the queue.
-    #[inline]
-    fn note_waiting(&mut self, packet: &Packet) {
+    /// What the newest packet, which waits until `start`, means for the queue.
+    #[inline(always)]
+    fn note_waiting(&mut self, packet: &Packet, start: Time) {
         self.totals.queue_max = self.totals.queue_max.max(self.waiting_in_ring().0);
         if packet.is_low() {
-            self.low_until = self.ring.back().map_or(self.low_until, |entry| entry.start);
+            self.low_until = start;
         }
     }
 
@@ -394,8 +445,8 @@ impl Link {
         });
         let Some(from) = from else { return Eviction::NoneWaits };
         self.lay_again(from, now, Packet::is_low, &mut delay, out);
-        self.accept(packet, now, |departure| delay(packet, departure));
-        self.note_waiting(packet);
+        let (_, start) = self.accept(packet, now, |departure| delay(packet, departure));
+        self.note_waiting(packet, start);
         let newest = self.ring.iter().rev().find(|entry| goes(entry));
         self.low_until = newest.map_or(Time::ZERO, |entry| entry.start);
         Eviction::Done
@@ -425,8 +476,9 @@ impl Link {
     }
 
     #[cold]
-    fn make_room(&mut self, filler: Entry) {
-        self.ring.grow(filler);
+    #[inline(never)]
+    fn make_room(&mut self, packet: &Packet) {
+        self.ring.grow(Entry { packet: *packet, start: Time::ZERO, arrival: Time::ZERO });
         self.set_low_mark();
     }
 
@@ -445,14 +497,7 @@ impl Link {
     /// Accepts a packet. Gives its arrival, and when its service begins.
     #[inline(always)]
     fn accept(&mut self, packet: &Packet, now: Time, delay: impl FnOnce(Time) -> Duration) -> (Time, Time) {
-        let start = if self.free_at > now {
-            self.free_at
-        } else {
-            if self.free_at < now {
-                self.serialiser.reset();
-            }
-            now
-        };
+        let start = self.next_start(now);
         let (served, arrival) = if self.pace.is_none() {
             let served = self.serve_steadily(packet, start);
             let departure = served.departure;
@@ -465,6 +510,18 @@ impl Link {
             self.note_held_back();
         }
         (arrival, served.start)
+    }
+
+    /// When the service of a packet that is accepted now begins.
+    #[inline(always)]
+    fn next_start(&mut self, now: Time) -> Time {
+        if self.free_at > now {
+            return self.free_at;
+        }
+        if self.free_at < now {
+            self.serialiser.reset();
+        }
+        now
     }
 
     /// The service of a packet by the rate alone.
@@ -489,11 +546,10 @@ impl Link {
         self.free_at = departure;
         self.last_arrival = arrival;
         self.waiting_bytes += u64::from(packet.size);
-        let entry = Entry { packet: *packet, start, arrival };
         if self.ring.is_full() {
-            self.make_room(entry);
+            self.make_room(packet);
         }
-        self.ring.put_back(entry);
+        self.ring.put_back(Entry { packet: *packet, start, arrival });
         if start == now {
             // Served at once. What stood before it in the ring has long begun.
             self.begun = self.ring.len();
@@ -516,6 +572,12 @@ impl Link {
     #[inline]
     pub fn arrived(&self) -> Option<&Entry> {
         self.ring.front()
+    }
+
+    /// Where the oldest packet stands, to be fetched. Without any, one that has left may stand there.
+    #[inline]
+    pub fn oldest_place(&self) -> Option<&Entry> {
+        self.ring.front_place()
     }
 
     /// Takes the packet that [`Link::arrived`] gives, of `size` bytes, off the link.

@@ -44,6 +44,12 @@ impl<T: Copy> Ring<T> {
         if self.len == 0 { None } else { self.places.get(self.first as usize) }
     }
 
+    /// The place of the oldest value. An empty ring may hold an old copy there.
+    #[inline]
+    pub fn front_place(&self) -> Option<&T> {
+        self.places.get(self.first as usize)
+    }
+
     /// The newest value.
     #[inline]
     pub fn back(&self) -> Option<&T> {
@@ -103,8 +109,8 @@ impl<T: Copy> Ring<T> {
         self.resize(self.len() + self.len() / 4 + 4, filler);
     }
 
-    /// Takes the oldest value of a ring that has one away. An empty ring starts again at its first place: one that went on would touch all of
-    /// its memory in turn.
+    /// Takes the oldest value of a ring that has one away. An empty ring starts again at its first place: one that went
+    /// on would touch all of its memory in turn.
     #[inline(always)]
     pub fn forget_front(&mut self) {
         debug_assert!(self.len > 0, "nothing to forget");
@@ -116,7 +122,7 @@ impl<T: Copy> Ring<T> {
     }
 
     /// Takes so many of the oldest values, or all, away. Gives the newest of them.
-    #[inline]
+    #[inline(always)]
     pub fn take_front(&mut self, count: usize) -> Option<T> {
         let count = count.min(self.len());
         let last = *self.get(count.checked_sub(1)?)?;

@@ -57,6 +57,16 @@ impl LinkState {
         self.settled && !self.recorded && self.errors.is_empty() && self.listed.is_none()
     }
 
+    /// The propagation delay of a packet to the node `to` that departs at `departure`.
+    #[inline(always)]
+    fn delay(&mut self, topology: &Topology, ground: &mut Ground, to: u32, departure: Time) -> Duration {
+        match self.delay {
+            Delay::Fixed(delay) => delay,
+            Delay::Moving => self.curve.delay(topology, self.from, to, departure),
+            Delay::Ground => ground.delay(topology, self.from, to, departure),
+        }
+    }
+
     /// Whether a packet that arrives at `now` was on the link for its transmission and the propagation at least, as
     /// far as these are constant.
     fn took_its_time(&self, entry: &Entry, now: Time) -> bool {
@@ -552,9 +562,44 @@ impl Simulation {
         }
     }
 
-    /// Offers a packet to a link, and keeps record of it where that is wanted.
+    /// Offers a packet to a link, and keeps record of it where that is wanted. Where the link is idle, that is all here:
+    /// a call for it would be a fifth of the work.
     #[inline(always)]
     pub(crate) fn transmit(&mut self, link: u32, packet: &Packet) {
+        let now = self.now;
+        let state = &mut self.links[link as usize];
+        if state.watched || !state.link.is_idle(now) {
+            return self.transmit_in_turn(link, packet);
+        }
+        let served = state.link.serve_at_once(packet, now);
+        let delay = state.delay(&self.topology, &mut self.ground, packet.to, served.departure);
+        let (arrival, is_alone) = state.link.put_at_once(packet, &served, delay);
+        if is_alone {
+            self.await_event(link, arrival, now);
+        }
+    }
+
+    /// [`Simulation::transmit`] where the packet may have to wait.
+    #[inline(never)]
+    fn transmit_in_turn(&mut self, link: u32, packet: &Packet) {
+        let (now, scheduled) = (self.now, self.scheduled);
+        let state = &mut self.links[link as usize];
+        if state.watched || !state.link.is_steady() {
+            return self.transmit_specially(link, packet);
+        }
+        let Some((served, waits)) = state.link.serve_in_turn(packet, now, scheduled) else {
+            return self.settle(Offered::Full, link, packet);
+        };
+        let delay = state.delay(&self.topology, &mut self.ground, packet.to, served.departure);
+        let (arrival, is_alone) = state.link.put_in_turn(packet, now, (&served, waits), delay);
+        if is_alone {
+            self.await_event(link, arrival, served.start);
+        }
+    }
+
+    /// [`Simulation::transmit`] where packets are recorded, or more than rate and limit decides.
+    #[inline(never)]
+    fn transmit_specially(&mut self, link: u32, packet: &Packet) {
         let offered =
             if self.links[link as usize].watched { self.offer_watched(link, packet) } else { self.offer(link, packet) };
         match offered {
@@ -570,7 +615,7 @@ impl Simulation {
         self.events.add_for_link(self.slots.links + link, time, foreseen, self.links[link as usize].settled);
     }
 
-    #[inline(always)]
+    #[inline(never)]
     fn offer(&mut self, link: u32, packet: &Packet) -> Offered {
         let (now, scheduled) = (self.now, self.scheduled);
         let Simulation { links, topology, ground, .. } = self;

@@ -97,12 +97,13 @@ impl Wheel {
         self.listed >= MANY
     }
 
-    /// Adds an event, which is not before the last one that was taken; false if it is too far ahead for the buckets.
-    #[inline]
+    /// Adds an event, which is not before the last one that was taken; false if it is too far ahead for the buckets:
+    /// [`Wheel::note_refusal`].
+    #[inline(always)]
     pub fn add(&mut self, key: Key) -> bool {
         let bucket = self.bucket(key);
         if bucket.wrapping_sub(self.base) > self.mask {
-            return self.refuse();
+            return false;
         }
         if bucket > self.cursor {
             self.list(key, bucket)
@@ -145,21 +146,24 @@ impl Wheel {
 
     #[inline]
     fn list(&mut self, key: Key, bucket: u64) {
+        let at = self.free;
+        let Some(node) = self.nodes.get_mut(at as usize) else { return self.list_in_new(key, bucket) };
         let place = (bucket & self.mask) as usize;
         let head = &mut self.heads[place];
-        let node = Node { key, next: *head };
-        match self.nodes.get_mut(self.free as usize) {
-            Some(free) => {
-                *head = std::mem::replace(&mut self.free, free.next);
-                *free = node;
-            }
-            None => {
-                *head = self.nodes.len() as u32;
-                self.nodes.push(node);
-            }
-        }
+        self.free = node.next;
+        *node = Node { key, next: *head };
+        *head = at;
         self.occupied[place / 64] |= 1 << (place % 64);
         self.listed += 1;
+    }
+
+    /// [`Wheel::list`] where no node is free. The last call of its caller, which needs no registers kept then.
+    #[cold]
+    #[inline(never)]
+    fn list_in_new(&mut self, key: Key, bucket: u64) {
+        self.free = self.nodes.len() as u32;
+        self.nodes.push(Node { key: Key::NONE, next: NOWHERE });
+        self.list(key, bucket);
     }
 
     /// An event of the bucket of the cursor, or before it.
@@ -224,13 +228,34 @@ impl Wheel {
     #[inline]
     fn turn(&mut self) {
         // Without events in between, the present may have gone past the cursor.
-        let after = self.base.max(self.cursor + 1);
-        let Some(place) = self.occupied_from((after & self.mask) as usize) else {
+        let after = self.base.max(self.cursor.wrapping_add(1));
+        let from = (after & self.mask) as usize;
+        let Some(word) = self.occupied.get_mut(from / 64) else { return };
+        let ahead = *word >> (from % 64);
+        if ahead == 0 {
+            return self.turn_far(after, from);
+        }
+        let step = ahead.trailing_zeros();
+        *word &= !(1 << (from as u32 + step) % 64);
+        self.cursor = after + u64::from(step);
+        self.empty(from + step as usize);
+    }
+
+    /// The same where the rest of a word has no bucket with events.
+    #[inline(never)]
+    fn turn_far(&mut self, after: u64, from: usize) {
+        let Some(place) = self.occupied_after(from / 64) else {
             (self.first, self.cursor) = (Key::NONE, NO_CURSOR);
             return;
         };
         self.cursor = after + ((place as u64).wrapping_sub(after) & self.mask);
         self.occupied[place / 64] &= !(1 << (place % 64));
+        self.empty(place);
+    }
+
+    /// Empties the bucket of the cursor.
+    #[inline(always)]
+    fn empty(&mut self, place: usize) {
         let at = std::mem::replace(&mut self.heads[place], NOWHERE);
         let (first, next) = self.take_node(at);
         if next == NOWHERE {
@@ -269,16 +294,6 @@ impl Wheel {
         self.note_crowd();
     }
 
-    /// The first list with events from a place on, around the end.
-    #[inline]
-    fn occupied_from(&self, place: usize) -> Option<usize> {
-        let bits = self.occupied[place / 64] >> (place % 64);
-        if bits != 0 {
-            return Some(place + bits.trailing_zeros() as usize);
-        }
-        self.occupied_after(place / 64)
-    }
-
     /// The first list with events in the words after one, around the end and up to that one.
     #[inline]
     fn occupied_after(&self, mut word: usize) -> Option<usize> {
@@ -293,13 +308,13 @@ impl Wheel {
         }
     }
 
+    /// An event was too far ahead.
     #[cold]
-    fn refuse(&mut self) -> bool {
+    pub fn note_refusal(&mut self) {
         self.refused += 1;
         if self.refused == BETWEEN_LOOKS {
             self.look();
         }
-        false
     }
 
     /// Wider buckets where many events are too far ahead. Narrower ones where many stand in one, and more of them if

@@ -53,7 +53,7 @@ impl UnackedSendTimes {
     }
 
     /// The same for so many segments from `first` on, none of which was sent before.
-    #[inline]
+    #[inline(always)]
     pub fn sent_first(&mut self, now: Time, first: u32, count: u32) {
         debug_assert!(first - self.first == self.sent.len() as u32, "segments that leave in order");
         for _ in 0..count {
@@ -62,7 +62,7 @@ impl UnackedSendTimes {
     }
 
     /// All before `next` is acknowledged. The age of the last of them, if this ACK is new and it was sent once.
-    #[inline]
+    #[inline(always)]
     pub fn acknowledged(&mut self, now: Time, next: u32) -> Option<Duration> {
         let last = self.sent.take_front(next.checked_sub(self.first)? as usize)?;
         self.first = next;

@@ -43,7 +43,7 @@ impl Link {
     pub fn receive(&mut self, entry: Entry) -> Option<(Time, Time)> {
         debug_assert!(self.ring.back().is_none_or(|last| last.arrival <= entry.arrival), "overtaken: {entry:?}");
         if self.ring.is_full() {
-            self.make_room(entry);
+            self.make_room(&entry.packet);
         }
         self.ring.put_back(entry);
         self.begun = self.ring.len();

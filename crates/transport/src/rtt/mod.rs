@@ -69,9 +69,8 @@ pub struct RttEstimator {
     /// RTO before floor, backoff and ceiling, in seconds.
     current: f64,
     backoff: u32,
-    /// What follows from these, kept because every ACK asks for both and few change them: the RTO, …
+    /// RTO and SRTT follow from these. They are kept, because every ACK asks for both and few change them.
     timeout: Duration,
-    /// … and SRTT.
     smoothed: Option<Duration>,
 }
 

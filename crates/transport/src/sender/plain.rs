@@ -56,7 +56,7 @@ impl Core {
     }
 
     /// What the window lets out of full segments in order, where all that was sent before is in order, too.
-    #[inline]
+    #[inline(always)]
     fn burst(&mut self, now: Time) -> Burst {
         let cwnd = self.control.cwnd();
         let window = (cwnd as u32).min(self.options.send_window());

@@ -28,7 +28,7 @@ impl Pair {
     }
 }
 
-/// A segment and an ACK on their way.
+/// A packet between the two.
 #[derive(Clone, Debug, PartialEq)]
 enum Travels {
     Data { segment: Segment, sent: Time },
@@ -52,7 +52,7 @@ fn of_plain(ack: &PlainAck) -> Ack {
     }
 }
 
-/// How often each of the two shorter ways was taken.
+/// How many packets were handled in one pass.
 #[derive(Debug, Default)]
 struct Taken {
     acks: usize,
