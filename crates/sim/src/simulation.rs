@@ -562,8 +562,8 @@ impl Simulation {
         }
     }
 
-    /// Offers a packet to a link, and keeps record of it where that is wanted. Where the link is idle, that is all here:
-    /// a call for it would be a fifth of the work.
+    /// Offers a packet to a link, and keeps record of it where that is wanted. For an idle link all of it is here,
+    /// because a call would be a fifth of the work.
     #[inline(always)]
     pub(crate) fn transmit(&mut self, link: u32, packet: &Packet) {
         let now = self.now;

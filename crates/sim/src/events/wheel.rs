@@ -236,7 +236,7 @@ impl Wheel {
             return self.turn_far(after, from);
         }
         let step = ahead.trailing_zeros();
-        *word &= !(1 << (from as u32 + step) % 64);
+        *word &= !(1 << ((from as u32 + step) % 64));
         self.cursor = after + u64::from(step);
         self.empty(from + step as usize);
     }
