@@ -432,7 +432,7 @@ class RunPlots:
         return world_map(positions, run.links, run.link_changes, run.paths, at_s=at_s, stations=stations)
 
     def coverage(self, *, mask_deg: float, at_s: float = 0.0) -> Figure:
-        """How many satellites stand above the elevation mask everywhere on Earth."""
+        """How many satellites stand above the elevation mask everywhere on Earth; a mask below 0° counts as 0°."""
         from skyhop.worldmap import coverage
 
         return coverage(self._series("positions"), mask_deg=mask_deg, at_s=at_s)

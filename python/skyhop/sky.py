@@ -72,8 +72,7 @@ def sky(
     if coverage is not None:
         from skyhop import worldmap
 
-        # Below 0° the Earth is in the way of who stands on the ground.
-        mask_deg = max(state["elevation_mask_deg"] or 0.0, 0.0)
+        mask_deg = float(state["elevation_mask_deg"] or 0.0)
         _draw(worldmap.coverage(_positions(state), mask_deg=mask_deg, at_s=moment), coverage)
     if as_json:
         typer.echo(json.dumps(state, indent=1))

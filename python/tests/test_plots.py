@@ -162,6 +162,8 @@ def test_footprints_have_the_size_that_geometry_gives() -> None:
     # 780 km: 27.00 degrees to the horizon, 19.92 at a mask of 8.2 degrees (cos of the Earth's triangle).
     assert math.degrees(worldmap.footprint_angle(780, 0)) == pytest.approx(27.00, abs=0.01)
     assert math.degrees(worldmap.footprint_angle(780, 8.2)) == pytest.approx(19.92, abs=0.01)
+    # A station on the ground sees nothing below the horizon.
+    assert worldmap.footprint_angle(780, -5) == worldmap.footprint_angle(780, 0)
 
 
 def test_coverage_of_one_satellite_is_its_cap() -> None:
