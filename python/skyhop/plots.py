@@ -92,7 +92,9 @@ def over_time(
             line = group.agg(middle=pl.col("value").sum()).sort("time_s").with_columns(pl.col("middle").cum_sum())
         else:
             value = pl.col("value")
-            line = group.agg(middle=value.median(), low=value.min(), high=value.max()).sort("time_s")
+            # polars' median would be the mean of the two in the middle; tables of runs and the page take the lower.
+            middle = value.quantile(0.5, interpolation="lower")
+            line = group.agg(middle=middle, low=value.min(), high=value.max()).sort("time_s")
             panel.fill_between(
                 line["time_s"].to_numpy(), line["low"].to_numpy(), line["high"].to_numpy(),
                 color=stroke.colour, alpha=0.16, linewidth=0,

@@ -103,6 +103,9 @@ def test_several_flows_become_their_median_and_a_band() -> None:
     (band,) = panel.collections
     corners = band.get_paths()[0].vertices
     assert corners[:, 1].min() == 1 and corners[:, 1].max() == 90
+    # The lower of two in the middle, as in the tables of a run and on the page.
+    (panel,) = plots.over_time(series({"a": [1, 10], "b": [2, 20]}), "cwnd", by="tcp").axes
+    assert panel.lines[0].get_ydata().tolist() == [1, 10]
 
 
 def test_steps_average_each_flow_and_totals_add_up() -> None:

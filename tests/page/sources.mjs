@@ -36,6 +36,18 @@ describe("sources", { skip: reason, timeout: 60_000 }, () => {
     assert.ok(footprintAngle(radius, 8.2) < footprintAngle(radius, 0));
   });
 
+  test("takes the lower of two middle values for the median, as the tables of a run do", async () => {
+    const { median, rankOf } = await source("data/quantile.ts");
+    assert.equal(median(Float64Array.of(4, 1, 3, 2)), 2);
+    assert.equal(median(Float64Array.of(5, 4, 1, 3, 2)), 3);
+    assert.ok(Number.isNaN(median(new Float64Array(0))));
+    for (let count = 1; count < 40; count++) {
+      const values = Float64Array.from({ length: count }, (_, i) => (i * 7919) % 13);
+      const sorted = values.slice().sort();
+      assert.equal(median(values), sorted[rankOf(0.5, count)], `${count} values`);
+    }
+  });
+
   test("sees from the air below the level, and never through the Earth", async () => {
     const { EarthModel } = await source("data/geo.ts");
     const earth = EarthModel.named("ns-2");
