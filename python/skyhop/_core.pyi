@@ -246,7 +246,10 @@ class Scenario:
 
     def ephemeris_json(self, step_s: float) -> str:
         """Earth-fixed positions in metres, one after the other: `{"step_s", "epoch", "nodes": [{"name", "kind",
-        "xyz_m": [x, y, z, x, y, z, …]}]}`; the last lies behind the end.
+        "times_s", "xyz_m": [x, y, z, x, y, z, …]}]}`; the last lies behind the end.
+
+        They are `step_s` seconds apart. A station on a track has positions at its waypoints besides; its `times_s` says
+        when each is, and is None for all others. Raises ValueError for a step that makes too many positions.
         """
 
     def ways_json(self, step_s: float) -> str:

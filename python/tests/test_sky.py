@@ -302,6 +302,38 @@ def test_czml_of_a_short_run_has_satellites_where_they_are(tmp_path: Path, durat
         assert math.dist(drawn, true[3 * i : 3 * i + 3]) < 1.0
 
 
+def test_czml_has_a_station_on_a_track_where_it_is(tmp_path: Path) -> None:
+    """A polynomial through points 60 s apart cut the corners of a route, and swung out beside them."""
+    file = tmp_path / "scenario.toml"
+    # A van that turns round at a corner every 25 s and waits, 20 m/s in between.
+    corners = [(0, 0.0, 0.0), (25, 0.0, 0.0045), (50, 0.0045, 0.0045), (70, 0.0045, 0.0045), (95.5, 0.0, 0.0045)]
+    track = ", ".join(
+        f'{{ at = "{at} s", latitude = "{latitude} deg", longitude = "{longitude} deg" }}'
+        for at, latitude, longitude in corners
+    )
+    file.write_text(
+        'duration = "200 s"\n[constellation]\npreset = "iridium"\nisl = { layout = "none" }\n'
+        f"[stations]\nvan = {{ track = [{track}] }}\n"
+    )
+    skyhop.run(file).write(tmp_path / "run")
+    assert call("export-sky", tmp_path / "run", "--czml", tmp_path / "sky.czml").exit_code == 0
+    packets = json.loads((tmp_path / "sky.czml").read_text(encoding="utf-8"))
+    (position,) = (one["position"] for one in packets if one["id"] == "van")
+    assert (position["interpolationAlgorithm"], position["interpolationDegree"]) == ("LINEAR", 1)
+    rows = [position["cartesian"][i : i + 4] for i in range(0, len(position["cartesian"]), 4)]
+    assert [row[0] for row in rows] == [0, 25, 50, 70, 95.5, 100, 150, 200, 250]
+    fine = json.loads(skyhop.scenario(file).ephemeris_json(2.5))
+    (van,) = (node for node in fine["nodes"] if node["name"] == "van")
+    for i, at_s in enumerate(van["times_s"]):
+        if at_s > 200:
+            break
+        before = max(row for row in rows if row[0] <= at_s)
+        after = min(row for row in rows if row[0] > at_s)
+        share = (at_s - before[0]) / (after[0] - before[0])
+        drawn = [a + share * (b - a) for a, b in zip(before[1:], after[1:], strict=True)]
+        assert math.dist(drawn, van["xyz_m"][3 * i : 3 * i + 3]) < 0.5
+
+
 def test_czml_has_each_antenna_of_a_station() -> None:
     """One satellite stood for all antennas, and none was left once one of them lost its own."""
     rows = [

@@ -4,7 +4,7 @@ use crate::Error;
 use crate::paths::{Network, hops};
 use serde_json::{Value, json};
 use skyhop_base::{Duration, Index, Time};
-use skyhop_orbit::{Earth, GroundPoint, Motion, Phasing, Preset, Vec3, Walker, passes};
+use skyhop_orbit::{Earth, GroundPoint, Motion, Phasing, Preset, Track, Vec3, Walker, passes};
 use skyhop_scenario::Scenario;
 use skyhop_topology::{LinkKind, NodeId, NodeKind, Topology, TopologySpec};
 
@@ -214,8 +214,10 @@ pub(crate) fn element_planes(scenario: &Scenario) -> Option<Value> {
 }
 
 /// Earth-fixed positions in metres of all satellites and stations, every `step_s` seconds from the start to the end
-/// and once behind it, so that interpolation needs no end: `{"step_s", "epoch", "nodes": [{"name", "kind", "xyz_m"}]}`.
-/// A satellite that comes down after the end, but before the last position, stays where it is at the end.
+/// and once behind it, so that interpolation needs no end: `{"step_s", "epoch", "nodes": [{"name", "kind", "times_s",
+/// "xyz_m"}]}`. A station on a track has positions at its waypoints, too, and is on a nearly straight line between
+/// neighbouring ones: `times_s` says when, and is null for all others. A satellite that comes down after the end, but
+/// before the last position, stays where it is at the end.
 ///
 /// # Errors
 /// [`Error::Step`] for a step that is not a time or makes too many positions; [`Error::Simulation`].
@@ -245,9 +247,20 @@ fn node_ephemeris(topology: &Topology, node: NodeId, moments: &[Time], end: Time
     let flies = |position: &Vec3| *position != Vec3::ZERO;
     let position = |t: Time| topology.position(node, t).filter(flies).or_else(|| topology.position(node, t.min(end)));
     let at = |&t: &Time| position(t).map(|p| [metres(p.x), metres(p.y), metres(p.z)]);
-    let xyz_m: Vec<f64> = moments.iter().filter_map(at).flatten().collect();
+    let on_track = topology.track(node).map(|track| with_turns(moments, track));
+    let xyz_m: Vec<f64> = on_track.as_deref().unwrap_or(moments).iter().filter_map(at).flatten().collect();
+    let times_s = on_track.map(|times| times.iter().map(|time| time.as_secs_f64()).collect::<Vec<_>>());
     let kind = if topology.is_station(node) { "station" } else { "satellite" };
-    json!({ "name": topology.nodes()[node].name, "kind": kind, "xyz_m": xyz_m })
+    json!({ "name": topology.nodes()[node].name, "kind": kind, "times_s": times_s, "xyz_m": xyz_m })
+}
+
+/// The moments and the waypoints of a track among them, in order.
+fn with_turns(moments: &[Time], track: &Track) -> Vec<Time> {
+    let last = moments.last().copied().unwrap_or(Time::ZERO);
+    let mut times: Vec<Time> = moments.iter().copied().chain(track.turns().filter(|&turn| turn < last)).collect();
+    times.sort_unstable();
+    times.dedup();
+    times
 }
 
 /// The constellations that have a name, the geostationary ones excepted: `[{"name", "aliases", "satellites", "source",
