@@ -4,7 +4,7 @@ use crate::Error;
 use crate::paths::{Network, hops};
 use serde_json::{Value, json};
 use skyhop_base::{Duration, Index, Time};
-use skyhop_orbit::{Earth, GroundPoint, Motion, Phasing, Preset, Track, Vec3, Walker, passes};
+use skyhop_orbit::{Earth, GroundPoint, Motion, Phasing, Preset, Track, Vec3, Walker, passes_over};
 use skyhop_scenario::Scenario;
 use skyhop_topology::{LinkKind, NodeId, NodeKind, Topology, TopologySpec};
 
@@ -87,7 +87,8 @@ pub fn sky_at(scenario: &Scenario, at_s: f64, seed: u64) -> Result<Value, Error>
 }
 
 /// Every pass of every satellite over every station during the scenario, in the order of their beginning. Elevations
-/// are counted from the station's mask; a station on the move is taken where it begins.
+/// are counted from the station's mask; obstructions and ranges do not count. A pass under way at the start or at the
+/// end of the scenario is cut there.
 ///
 /// # Errors
 /// [`Error::Simulation`].
@@ -108,10 +109,12 @@ pub fn passes_of(scenario: &Scenario) -> Result<Value, Error> {
         let NodeKind::Station(station) = node.kind else { continue };
         let own = options.stations.iter().find(|options| options.station == NodeId::from_usize(index));
         let mask = own.and_then(|own| own.elevation_mask).unwrap_or(mask);
-        let site = station.site(&earth);
+        let (still, track) = (station.site(&earth), own.and_then(|own| own.track.as_ref()));
+        let site = |t: Time| track.map_or(still, |track| track.site(&earth, t));
         for (satellite, motion) in &satellites {
-            for pass in passes(&earth, &site, motion, Time::ZERO, end, mask) {
-                found.push((pass, node.name.as_str(), *satellite, site.look(motion.earth_fixed_km(&earth, pass.rise))));
+            for pass in passes_over(&earth, site, motion, Time::ZERO, end, mask) {
+                let at_rise = site(pass.rise).look(motion.earth_fixed_km(&earth, pass.rise));
+                found.push((pass, node.name.as_str(), *satellite, at_rise));
             }
         }
     }
@@ -346,6 +349,32 @@ mod tests {
         // The outage after a handover.
         let (hub, _) = at(45.5);
         assert!(all(&hub, false), "{hub}");
+    }
+
+    #[test]
+    fn passes_over_a_station_on_a_track_are_those_over_where_it_is() {
+        let at = |at: &str, latitude: &str| json!({ "at": at, "latitude": latitude, "longitude": "10 deg" });
+        let scenario = scenario(&json!({
+            "duration": "2 h", "profile": "rfc",
+            "constellation": { "preset": "iridium", "gsl": { "rate": "1 Mbit/s", "elevation_mask": "20 deg" } },
+            "stations": { "plane": { "track": [at("0 s", "50 deg"), at("2 h", "30 deg")] } },
+        }));
+        let found = passes_of(&scenario).unwrap();
+        let inside = |pass: &&Value| pass["rise_s"].as_f64() > Some(3600.0) && pass["set_s"].as_f64() < Some(7200.0);
+        let late: Vec<&Value> = found.as_array().unwrap().iter().filter(inside).collect();
+        assert!(late.len() > 5, "{found}");
+        for pass in late {
+            let t = Time::from_secs_f64(pass["rise_s"].as_f64().unwrap());
+            let topology = scenario.topology(1).unwrap();
+            let node = |name: &Value| {
+                (0..topology.nodes().len())
+                    .map(NodeId::from_usize)
+                    .find(|&node| *name == topology.nodes()[node].name)
+                    .unwrap()
+            };
+            let look = topology.look(node(&pass["station"]), node(&pass["satellite"]), t).unwrap();
+            assert!((look.elevation.degrees() - 20.0).abs() < 1e-3, "{pass}");
+        }
     }
 
     #[test]
