@@ -416,9 +416,15 @@ class RunPlots:
         return over_time(self._series("flow_series"), "dropped", cumulative=True)
 
     def queue(self, *, links: list[str] | None = None) -> Figure:
-        """Waiting packets over time on the named links; by default the four fullest."""
-        fullest = self._run.links.sort("queue_mean_packets", descending=True)["link"].head(4).to_list()
-        chosen = links or fullest
+        """Waiting packets over time on the named links; by default the four fullest.
+
+        Raises ValueError for a link that the run does not have.
+        """
+        fullest = self._run.links.sort("queue_mean_packets", descending=True)["link"].to_list()
+        chosen = links or fullest[:4]
+        if unknown := [name for name in chosen if name not in fullest]:
+            some = ", ".join(fullest[:12]) + (", …" if len(fullest) > 12 else "")
+            raise ValueError(f"no link is called {unknown[0]!r}; there are: {some}")
         series = self._series("link_series").filter(pl.col("link").is_in(chosen))
         return over_time(series, "queue_packets", by="link", order=chosen)
 

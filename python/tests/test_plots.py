@@ -91,6 +91,13 @@ def test_a_run_without_a_grid_says_what_to_set(dumbbell: Path) -> None:
         skyhop.run(text).plot.world_map()
 
 
+def test_the_queue_of_a_link_that_is_not_there_is_no_empty_figure(run: skyhop.Run) -> None:
+    (panel,) = run.plot.queue(links=["left->right"]).axes
+    assert len(panel.lines) == 1
+    with pytest.raises(ValueError, match=r"no link is called 'left->rihgt'; there are: left->right"):
+        run.plot.queue(links=["left->rihgt"])
+
+
 def series(flows: dict[str, list[float]]) -> pl.DataFrame:
     rows = [(float(time), flow, value, 1) for flow, values in flows.items() for time, value in enumerate(values, 1)]
     return pl.DataFrame(rows, schema=["time_s", "flow", "cwnd", "received"], orient="row").with_columns(tcp=pl.lit("x"))
