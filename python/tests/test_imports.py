@@ -309,6 +309,7 @@ def test_what_of_a_list_of_gateways_is_left_out_is_told(tmp_path: Path) -> None:
     (tmp_path / "source").write_text(GATEWAYS["csv"])
     said = " ".join(imports.read("gateways", [tmp_path / "source"]).notes)
     assert "1 places within about a kilometre" in said and "left out" not in said
+    assert "10 Gbit/s: give --rate" in said and "2 ms: give --delay" in said
 
 
 @pytest.mark.parametrize(
@@ -373,6 +374,11 @@ def test_pops_have_the_city_of_their_letters_and_the_delay_to_the_cities_that_th
     assert cities["Portland"][4] in ("233", "234") and 1.70 < float(cities["Portland"][5]) < 1.73
     assert any("xqzwphl1" in note for note in draft.notes) and any("1 of them without a name" in n for n in draft.notes)
     assert goodput_bps(skyhop.scenario(tmp_path / "out" / "scenario.toml")) > 1e6
+    # Two PoPs in one prefix: the first one had it without a word.
+    assert not any("several PoPs" in note for note in draft.notes)
+    (tmp_path / "names.txt").write_text(NAMES + "98.97.33.8,customer.ptldorx1.pop.starlinkisp.net\n")
+    draft = imports.read("pops", [tmp_path / "feed.csv", tmp_path / "names.txt"])
+    assert "Prefixes with addresses of several PoPs, of which that of the first address counts: 1." in draft.notes
 
 
 @pytest.mark.parametrize(
