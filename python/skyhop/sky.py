@@ -469,7 +469,9 @@ def export_sky(
     run_folder: RunFolder,
     czml: Annotated[Path | None, typer.Option("--czml", metavar="FILE", help="For Cesium: all of the run.")] = None,
     geojson: Annotated[Path | None, typer.Option("--geojson", metavar="FILE", help="For map tools: a moment.")] = None,
-    at: Annotated[str, typer.Option("--at", metavar="TIME", help="Moment of the GeoJSON.")] = "0 s",
+    at: Annotated[
+        str | None, typer.Option("--at", metavar="TIME", help="Moment of the GeoJSON; by default the start.")
+    ] = None,
     step: Annotated[
         str | None,
         typer.Option("--step", metavar="TIME", help="Between positions in CZML; by default 60 s, less in short runs."),
@@ -480,6 +482,12 @@ def export_sky(
 
     if czml is None and geojson is None:
         terminal.fail("say where to: --czml FILE or --geojson FILE")
+    if at is not None and geojson is None:
+        terminal.fail(
+            "--at is the moment of the GeoJSON, and CZML has all of the run: it has no effect without --geojson"
+        )
+    if step is not None and czml is None:
+        terminal.fail("--step is between positions in CZML: it has no effect without --czml")
     text, tables = _of_run(run_folder, "handovers", "paths")
     scenario = terminal.valid(lambda: _core.Scenario.from_json(text))
     first: dict[str, Any] = json.loads(scenario.sky_json(0.0))
@@ -495,7 +503,7 @@ def export_sky(
         folders.write(czml, json.dumps(packets, separators=(",", ":")) + "\n")
         typer.echo(str(czml))
     if geojson is not None:
-        moment = terminal.seconds(at)
+        moment = terminal.seconds("0 s" if at is None else at)
         if moment > scenario.duration_s:
             terminal.fail(f"--at {at}: the scenario ends at {scenario.duration_s:g} s")
         collection = globe.geojson(json.loads(scenario.sky_json(moment, _seed_of(run_folder))))
