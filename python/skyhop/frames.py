@@ -317,9 +317,11 @@ def sweep(
         skyhop.sweep("scenario.toml", {"flows[*].tcp": ["reno", "cubic"]}, seeds=10)
 
     With `axes` (as in a sweep file) the source is a scenario's file, text or mapping; without them it is a sweep file,
-    which says seeds, metrics and warm-up itself. A finished run stays in the folder `keep` and is not made again.
-    `until` adds seeds: "goodput ± 2 %". `scheduler` names a Dask cluster whose workers make the runs. A run that fails
-    is a row of `runs` with its reason in `error`.
+    which says seeds, metrics and warm-up itself. `seeds` is a list of them, or how many from 1 on; without it there is
+    one, and means have no interval. `metrics` are tables as in a sweep file, without them goodput, delay and others;
+    `warm_up` ("10 s") leaves out the beginning of what has a time. A finished run stays in the folder `keep` and is not
+    made again. `until` adds seeds: "goodput ± 2 %". `scheduler` names a Dask cluster whose workers make the runs. A run
+    that fails is a row of `runs` with its reason in `error`.
 
     Raises DefinitionError and ScenarioError before the first run, OSError where runs cannot be kept.
     """
