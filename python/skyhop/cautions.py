@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 #: Beginnings of columns that hold times along a path. A leg of a split connection has those of its own part only.
 _ALONG_THE_PATH = ("delay_", "rtt_", "srtt_", "jitter_", "interarrival_")
 
+#: Beginnings of columns that have a value for each packet with data, or for each message.
+_PER_DATA = ("delay_", "jitter_", "interarrival_")
+
 #: Reductions that take the steps of a flow that have a value, as if these were all.
 _OVER_KNOWN_STEPS = ("mean", "weighted-mean", "p50", "p95", "p99", "share-within", "sum-of-means", "jain", "range")
 
@@ -35,6 +38,7 @@ def of(done: AnyRun, metrics: Iterable[Metric]) -> list[str]:
         *_legs(done, metrics),
         *_idle(done, metrics),
         *_without_value(done, metrics),
+        *_messages(done, metrics),
     ]
 
 
@@ -132,5 +136,27 @@ def _without_value(done: AnyRun, metrics: list[Metric]) -> list[str]:
             said.append(
                 f"{one.name} has no {one.column} in {left_out:,} of the {every:,} steps of its flows, because nothing "
                 f"was measured in them, and {'each' if left_out > 1 else 'it'} {counted}"
+            )
+    return said
+
+
+def _messages(done: AnyRun, metrics: list[Metric]) -> list[str]:
+    """The delays of a flow of messages are those of messages, whose number is not that of its packets."""
+    found = [
+        one for one in metrics if one.weight in ("packets_received", "received") and one.column.startswith(_PER_DATA)
+    ]
+    if not found or "messages_received" not in done.flows.columns:
+        return []
+    said = []
+    for one in found:
+        flows = done.flows.filter(pl.col("flow").str.contains(one.only)) if one.only else done.flows
+        # One value has no weight.
+        if one.table == "flows" and flows.height < 2:
+            continue
+        if names := flows.filter(pl.col("messages_received").is_not_null())["flow"].to_list():
+            more = " and others" if len(names) > 4 else ""
+            said.append(
+                f"{one.name} weights what was measured of each message of {', '.join(names[:4])}{more} by packets, of "
+                "which there may be more or fewer: choose flows with `only`"
             )
     return said

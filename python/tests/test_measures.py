@@ -286,6 +286,21 @@ def test_a_mean_over_steps_says_in_how_many_nothing_arrived() -> None:
     assert cautions.of(done, [weighted, windows]) == []
 
 
+def test_a_mean_over_messages_and_packets_says_so() -> None:
+    call = {"name": "call", "from": "a", "to": "b", "quic": {"stack": "quinn", "datagrams": True},
+            "application": {"constant_rate": {"rate": "400 kbit/s", "payload": "300 B"}}}  # fmt: skip
+    file = {"name": "file", "from": "a", "to": "b", "tcp": "cubic"}
+    link = {"between": ["a", "b"], "rate": "5 Mbit/s", "delay": "20 ms"}
+    done = api.run({"duration": "3 s", "links": [link], "flows": [call, file], "records": {"grid": "500 ms"}})
+    delay = plain(name="delay", column="delay_mean_s", reduce="weighted-mean", weight="packets_received")
+    (said,) = cautions.of(done, [delay])
+    assert said.startswith("delay weights what was measured of each message of call by packets")
+    assert cautions.of(done, [dataclasses.replace(delay, only="^call$")]) == []
+    assert cautions.of(done, [dataclasses.replace(delay, only="^file$")]) == []
+    steps = dataclasses.replace(delay, table="flow_series", weight="received", only="^call$")
+    assert len(cautions.of(done, [steps])) == 1
+
+
 def test_a_name_that_nothing_has_is_not_counted_as_0() -> None:
     done = api.run(DUMBBELL)
     events = plain(reduce="count", table="flow_events", column="cwnd", event="stop")
