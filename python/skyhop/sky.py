@@ -9,6 +9,7 @@ import bisect
 import difflib
 import io
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
@@ -314,6 +315,9 @@ def handovers(
             return
         terminal.fail(f'--station: no station is called "{station}"; {_hint(station, names)}')
     found = explained(changes, paths, drops, station=station)
+    last_s = _drops_end_s(run_folder, drops)
+    if any(row["time_s"] + AFTERMATH_S > last_s for row, _ in found):
+        terminal.warn_all([f"the table of losses is full and ends at {last_s:.3f} s: it has no later ones"])
     if as_json:
         terminal.print_json([{**row, "said": [line.strip() for line in lines]} for row, lines in found])
         return
@@ -452,6 +456,17 @@ def _seed_of(folder: Path) -> int:
         return int(json.loads(file.read_text(encoding="utf-8"))["seed"])
     except (ValueError, KeyError, TypeError):
         terminal.fail(f"{file} is not the manifest of a run: it has no seed")
+
+
+def _drops_end_s(folder: Path, drops: pl.DataFrame | None) -> float:
+    """Up to when the table of losses has all of them, s."""
+    try:
+        manifest: dict[str, Any] = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+        is_cut = int(manifest["drops_left_out"]) > 0
+    except (ValueError, KeyError, TypeError):
+        # Folders of older versions do not say it.
+        return math.inf
+    return float(drops["time_s"][-1]) if is_cut and drops is not None else math.inf
 
 
 def _table(file: Path) -> pl.DataFrame | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -192,6 +193,19 @@ def test_every_handover_is_explained(run_folder: Path) -> None:
     assert call("handovers", run_folder.parent / "none").exit_code == 2
     wrong = call("handovers", run_folder, "--station", "palremo")
     assert wrong.exit_code == 2 and 'did you mean "palermo"' in wrong.stderr
+
+
+def test_handovers_behind_the_end_of_a_full_table_of_losses_are_told(run_folder: Path, tmp_path: Path) -> None:
+    """They seemed to have cost nothing."""
+    full = shutil.copytree(run_folder, tmp_path / "full")
+    assert "table of losses" not in call("handovers", full).stderr
+    manifest = json.loads((full / "manifest.json").read_text(encoding="utf-8"))
+    (full / "manifest.json").write_text(json.dumps(manifest | {"drops_left_out": 7}), encoding="utf-8")
+    schema = {"time_s": pl.Float64, "cause": pl.String, "link": pl.String, "node": pl.String, "flow": pl.String}
+    pl.DataFrame([(0.5, "queue", "x", None, "f")], schema=schema, orient="row").write_parquet(full / "drops.parquet")
+    shown = call("handovers", full)
+    assert shown.exit_code == 0
+    assert "warning: the table of losses is full and ends at 0.500 s: it has no later ones" in shown.stderr
 
 
 def test_losses_belong_to_the_flows_through_the_terminal() -> None:
