@@ -228,6 +228,12 @@ def test_hypatias_folder_gives_its_routes_and_transfers(tmp_path: Path) -> None:
         ("netem", "tc qdisc add dev x root netem delay 10ms\n", Wanted(), "says no rate"),
         ("netem", NETEM.replace(" limit 50  #", "  #"), Wanted(), "a command without a limit sets 1000"),
         ("netem", NETEM.replace("change dev eth0", "change dev eth1"), Wanted(), "for eth0 and eth1"),
+        (
+            "netem",
+            NETEM + "tc qdisc add dev eth0 parent 1: handle 2: netem delay 5ms limit 50\n",
+            Wanted(),
+            "one netem stands at parent 1: and another at root",
+        ),
         ("csv", "time_s,rate\n0,1\n1,2\n", Wanted(), "has no unit"),
         ("csv", "time_s,rate_bps\n0,1\n0,2\n", Wanted(delay="1 ms"), "not later"),
         ("csv", "time_s,rate_bps\n0,1\n1,nan\n", Wanted(delay="1 ms"), "row 3"),

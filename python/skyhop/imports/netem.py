@@ -101,6 +101,7 @@ def _script(path: Path) -> tuple[list[tuple[float, _Setting]], float]:
     setting = _Setting()
     steps: list[tuple[float, _Setting]] = []
     devices: set[str] = set()
+    places: set[str] = set()
     for number, line in enumerate(text_of(path).splitlines(), 1):
         where = f"{path}, line {number}"
         for part in line.split(";"):
@@ -119,6 +120,14 @@ def _script(path: Path) -> tuple[list[tuple[float, _Setting]], float]:
                     raise ImportProblem(
                         f"{where}: the commands are for {' and '.join(sorted(devices))}: give each device a file of "
                         "its own, the one up and the other down"
+                    )
+                head = words[: words.index("netem")]
+                places |= {"root"} & set(head)
+                places |= {f"parent {after}" for before, after in itertools.pairwise(head) if before == "parent"}
+                if len(places) > 1:
+                    raise ImportProblem(
+                        f"{where}: one netem stands at {' and another at '.join(sorted(places))}, whose delays and "
+                        "losses add up: write one command that says both"
                     )
                 setting = _set(words[words.index("netem") + 1 :], setting, where)
                 if steps and steps[-1][0] == now_s:
