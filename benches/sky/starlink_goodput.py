@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 
 import numpy as np
+from cells import spread
 
 from skyhop import api
 
@@ -51,12 +52,8 @@ def main() -> None:
             found = np.array([cell(direction, flows, control, values, seed) for seed in SEEDS])
             mean, scatter = found.mean(axis=0), found[:, 0].std(ddof=1)
             single = single or mean[0]
-            name = f"{flows} {control.upper()}"
-            print(
-                f"| {direction} | {name} | {mean[0]:.1f} ± {scatter:.1f} | {mean[0] / single:.1f} | {mean[1]:.2f} | "
-                f"{mean[2]:.0f} |",
-                flush=True,
-            )
+            row = f"{flows} {control.upper()} | {spread(found[:, 0], scatter, 1)} | {mean[0] / single:.1f}"
+            print(f"| {direction} | {row} | {mean[1]:.2f} | {mean[2]:.0f} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from cells import spread
 
 from skyhop import api
 from skyhop.starlink import fit_grants, gaps, read_opportunities
@@ -44,8 +45,8 @@ def main() -> None:
             idle = 100 * gaps[gaps >= 2].sum() / times[-1]
             for traffic in ("cubic", "bbr", "probes"):
                 found = np.array([cell(file, traffic, seed) for seed in SEEDS])
-                mean, half = found.mean(axis=0), 2.776 * found.std(axis=0, ddof=1) / len(SEEDS) ** 0.5
-                cells = " | ".join(f"{a:.2f} ± {b:.2f}" for a, b in zip(mean, half, strict=True))
+                half = 2.776 * found.std(axis=0, ddof=1) / len(SEEDS) ** 0.5
+                cells = " | ".join(spread(one, within, 2) for one, within in zip(found.T, half, strict=True))
                 label = f"{name} | {idle:.0f}" if traffic == "cubic" else " | "
                 print(f"| {label} | {traffic} | {cells} |", flush=True)
 

@@ -236,6 +236,9 @@ class Scenario:
     def passes_json(self) -> str:
         """Every pass of every satellite over every station: `[{"station", "satellite", "rise_s", "culmination_s",
         "set_s", "highest_deg", "azimuth_at_rise_deg", "rise_utc", "set_utc"}]`, in the order of their beginning.
+
+        A pass is above the station's elevation mask; obstructions and ranges do not count. One that is under way at the
+        start or at the end of the scenario is cut there. Instants in UTC are null without an epoch.
         """
 
     def planes_json(self) -> str:
@@ -246,7 +249,10 @@ class Scenario:
 
     def ephemeris_json(self, step_s: float) -> str:
         """Earth-fixed positions in metres, one after the other: `{"step_s", "epoch", "nodes": [{"name", "kind",
-        "xyz_m": [x, y, z, x, y, z, …]}]}`; the last lies behind the end.
+        "times_s", "xyz_m": [x, y, z, x, y, z, …]}]}`; the last lies behind the end.
+
+        They are `step_s` seconds apart. A station on a track has positions at its waypoints besides; its `times_s` says
+        when each is, and is null for all others. Raises ValueError for a step that makes too many positions.
         """
 
     def ways_json(self, step_s: float) -> str:

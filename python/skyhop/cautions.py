@@ -19,6 +19,12 @@ if TYPE_CHECKING:
 #: Beginnings of columns that hold times along a path. A leg of a split connection has those of its own part only.
 _ALONG_THE_PATH = ("delay_", "rtt_", "srtt_", "jitter_", "interarrival_")
 
+#: Beginnings of columns that have a value for each packet with data, or for each message.
+_PER_DATA = ("delay_", "jitter_", "interarrival_")
+
+#: Reductions that take the steps of a flow that have a value, as if these were all.
+_OVER_KNOWN_STEPS = ("mean", "weighted-mean", "p50", "p95", "p99", "share-within", "sum-of-means", "jain", "range")
+
 #: Reductions whose number hangs on how many steps a series has.
 _OVER_STEPS = ("mean", "p50", "p95", "p99", "share-within")
 
@@ -26,7 +32,14 @@ _OVER_STEPS = ("mean", "p50", "p95", "p99", "share-within")
 def of(done: AnyRun, metrics: Iterable[Metric]) -> list[str]:
     """A sentence for each of the measures' peculiarities in this run."""
     metrics = list(metrics)
-    return [*_rest(done, metrics), *_cut(done, metrics), *_legs(done, metrics), *_idle(done, metrics)]
+    return [
+        *_rest(done, metrics),
+        *_cut(done, metrics),
+        *_legs(done, metrics),
+        *_idle(done, metrics),
+        *_without_value(done, metrics),
+        *_messages(done, metrics),
+    ]
 
 
 def _rest(done: AnyRun, metrics: list[Metric]) -> list[str]:
@@ -97,5 +110,53 @@ def _idle(done: AnyRun, metrics: list[Metric]) -> list[str]:
             said.append(
                 f"{one.name} leaves out the time before a link's first packet, in which it carried nothing: it has "
                 f"rows of {link} from {first_s:g} s on{more}"
+            )
+    return said
+
+
+def _without_value(done: AnyRun, metrics: list[Metric]) -> list[str]:
+    """A flow has no delay in a step in which nothing arrived, so that a mean says nothing of the worst times."""
+    found = [one for one in metrics if one.table == "flow_series" and one.reduce in _OVER_KNOWN_STEPS]
+    if not found:
+        return []
+    said = []
+    # A row stands at the end of its step. A flow has nothing to measure before it starts and after it stops.
+    own = (pl.col("time_s") > pl.col("start_s") + 1e-9) & (pl.col("time_s") < pl.col("stop_s") + 1e-9)
+    series = done.flow_series.lazy().join(done.flows.lazy().select("flow", "start_s", "stop_s"), on="flow").filter(own)
+    for one in found:
+        from_s, until_s = stated_time(one, done.scenario.duration_s)
+        steps = series.filter((pl.col("time_s") > from_s + 1e-9) & (pl.col("time_s") <= until_s + 1e-9))
+        steps = steps.filter(pl.col("flow").str.contains(one.only)) if one.only else steps
+        known = pl.all_horizontal(pl.col(name).is_not_null() for name in {one.column, one.weight} - {""})
+        # A step without weight would change nothing.
+        counts = pl.col(one.weight).fill_null(1) > 0 if one.weight else pl.lit(True)
+        left_out, every = steps.select((~known & counts).sum(), pl.len()).collect().row(0)
+        if left_out:
+            counted = "counts as too long" if one.reduce == "share-within" else "is left out"
+            said.append(
+                f"{one.name} has no {one.column} in {left_out:,} of the {every:,} steps of its flows, because nothing "
+                f"was measured in them, and {'each' if left_out > 1 else 'it'} {counted}"
+            )
+    return said
+
+
+def _messages(done: AnyRun, metrics: list[Metric]) -> list[str]:
+    """The delays of a flow of messages are those of messages, whose number is not that of its packets."""
+    found = [
+        one for one in metrics if one.weight in ("packets_received", "received") and one.column.startswith(_PER_DATA)
+    ]
+    if not found or "messages_received" not in done.flows.columns:
+        return []
+    said = []
+    for one in found:
+        flows = done.flows.filter(pl.col("flow").str.contains(one.only)) if one.only else done.flows
+        # One value has no weight.
+        if one.table == "flows" and flows.height < 2:
+            continue
+        if names := flows.filter(pl.col("messages_received").is_not_null())["flow"].to_list():
+            more = " and others" if len(names) > 4 else ""
+            said.append(
+                f"{one.name} weights what was measured of each message of {', '.join(names[:4])}{more} by packets, of "
+                "which there may be more or fewer: choose flows with `only`"
             )
     return said

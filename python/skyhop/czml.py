@@ -1,7 +1,7 @@
 """The sky of a run for other programs: CZML, which Cesium plays, and GeoJSON (RFC 7946), which every map tool reads.
 
 CZML: https://github.com/AnalyticalGraphicsInc/czml-writer/wiki/CZML-Guide. Positions are Earth-fixed metres with
-Lagrange interpolation between them.
+Lagrange interpolation between them; those of stations on a track have straight lines between their waypoints.
 """
 
 from __future__ import annotations
@@ -72,13 +72,15 @@ def _node(node: Mapping[str, Any], step_s: float, epoch: str, whole: str) -> dic
     if all(point == points[0] for point in points):
         position = {"referenceFrame": "FIXED", "cartesian": points[0]}
     else:
-        cartesian = [number for i, point in enumerate(points) for number in (i * step_s, *point)]
+        on_track = node.get("times_s")
+        times = [i * step_s for i in range(len(points))] if on_track is None else on_track
         position = {
             "epoch": epoch,
             "referenceFrame": "FIXED",
-            "interpolationAlgorithm": "LAGRANGE",
-            "interpolationDegree": min(DEGREE, len(points) - 1),
-            "cartesian": cartesian,
+            # A polynomial would swing out at the turns of a track.
+            "interpolationAlgorithm": "LAGRANGE" if on_track is None else "LINEAR",
+            "interpolationDegree": min(DEGREE, len(points) - 1) if on_track is None else 1,
+            "cartesian": [number for time, point in zip(times, points, strict=True) for number in (time, *point)],
         }
     satellite = node["kind"] == "satellite"
     packet = {

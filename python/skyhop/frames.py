@@ -48,7 +48,8 @@ class Grid:
     axes: Mapping[str, tuple[str, ...]]
     #: Each measure with label and unit.
     measures: Mapping[str, MeasureName]
-    #: A row for each cell and measure: axes, metric, unit, runs, distinct_runs, distinct_values, mean, low, high.
+    #: A row for each cell and measure: axes, metric, unit, runs, distinct_runs, distinct_values, mean, low, high; of a
+    #: sweep also failed, the runs that the mean leaves out, and warm_up_s, the time that it leaves out.
     table: pl.DataFrame
     #: A row for each run: axes, seed, the measures, error (why it failed) and run (its folder).
     runs: pl.DataFrame
@@ -67,10 +68,11 @@ class Grid:
     def __getitem__(self, measure: str) -> pl.DataFrame:
         """Axes, mean, low, high and runs of a measure; low and high are NaN where no interval could be computed.
 
-        That is with one run, and where all runs gave the same value (`distinct_values` in `table`).
+        That is with one run, and where all runs gave the same value (`distinct_values` in `table`). The mean is of the
+        `runs` that finished; of a sweep `failed` counts the others.
         """
         self._known(measure)
-        columns = [*self.axes, "mean", "low", "high", "runs"]
+        columns = [*self.axes, "mean", "low", "high", "runs", *({"failed"} & set(self.table.columns))]
         return self.table.filter(pl.col("metric") == measure).select(columns)
 
     def _known(self, measure: str) -> None:
@@ -271,7 +273,7 @@ def _folder_of(run: Any) -> str | None:
 
 
 def of_folder(folder: Path) -> Grid:
-    """A sweep's folder read back; labels of its own measures are their names."""
+    """A sweep's folder read back; labels of its own measures are their names. The folder has no warnings of runs."""
     from skyhop import sweeps
 
     table, runs = pl.read_parquet(folder / "table.parquet"), pl.read_parquet(folder / "runs.parquet")
@@ -283,7 +285,17 @@ def of_folder(folder: Path) -> Grid:
         measures={name: MeasureName(known.get(name, name), unit or "") for name, unit in units.items()},
         table=table,
         runs=runs,
+        notes=_warm_ups(table),
     )
+
+
+def _warm_ups(table: pl.DataFrame) -> tuple[str, ...]:
+    """Which time the means of a sweep leave out, in a sentence for each."""
+    if "warm_up_s" not in table.columns:
+        return ()
+    cut = table.filter(pl.col("warm_up_s") > 0).group_by("warm_up_s", maintain_order=True)
+    found = [(warm_up_s, rows["metric"].unique(maintain_order=True).to_list()) for (warm_up_s,), rows in cut]
+    return tuple(f"The first {warm_up_s:g} s are left out of {', '.join(names)}." for warm_up_s, names in found)
 
 
 def sweep(
@@ -305,9 +317,11 @@ def sweep(
         skyhop.sweep("scenario.toml", {"flows[*].tcp": ["reno", "cubic"]}, seeds=10)
 
     With `axes` (as in a sweep file) the source is a scenario's file, text or mapping; without them it is a sweep file,
-    which says seeds, metrics and warm-up itself. A finished run stays in the folder `keep` and is not made again.
-    `until` adds seeds: "goodput ± 2 %". `scheduler` names a Dask cluster whose workers make the runs. A run that fails
-    is a row of `runs` with its reason in `error`.
+    which says seeds, metrics and warm-up itself. `seeds` is a list of them, or how many from 1 on; without it there is
+    one, and means have no interval. `metrics` are tables as in a sweep file, without them goodput, delay and others;
+    `warm_up` ("10 s") leaves out the beginning of what has a time. A finished run stays in the folder `keep` and is not
+    made again. `until` adds seeds: "goodput ± 2 %". `scheduler` names a Dask cluster whose workers make the runs. A run
+    that fails is a row of `runs` with its reason in `error`.
 
     Raises DefinitionError and ScenarioError before the first run, OSError where runs cannot be kept.
     """

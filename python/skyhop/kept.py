@@ -100,7 +100,7 @@ class KeptRun(RunTables):
         return value
 
     def write(self, folder: str | os.PathLike[str], /) -> Path:
-        """Copies the run into a run folder, with its tables as CSV too: the same files that `Run.write` makes."""
+        """Copies the run into a run folder, with all tables as CSV, however long: as `Run.write(…, csv=True)`."""
         with folders.staged(folder, "run") as staging:
             self.write_into(staging)
         return Path(folder)

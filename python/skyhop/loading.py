@@ -39,6 +39,8 @@ class FolderRun(KeptRun):
 def load(folder: str | os.PathLike[str], /) -> FolderRun | Grid:
     """Reads a folder back: that of a run (`skyhop run`, `Run.write`) or of a sweep (`skyhop sweep`).
 
+    The folder of a sweep has no warnings of its runs; each run has its own in its folder.
+
     Raises FileNotFoundError if `folder` is neither.
     """
     path = Path(folder)

@@ -40,12 +40,15 @@ def record(
     Two rows before `begin_s` tell where the flow stood then: the highest segment that was sent, and the highest that
     was acknowledged. `files` are those that the scenario may name, as for `Scenario`.
 
-    Raises NotTheRun when the folder holds no run, no such flow, or a run that this version computes differently;
-    ScenarioError, Cancelled and MemoryError as `run` does; OSError when a file cannot be read.
+    Raises NotTheRun when the folder holds no run, no such flow, no such time, or a run that this version computes
+    differently; ScenarioError, Cancelled and MemoryError as `run` does; OSError when a file cannot be read.
     """
     import polars as pl
 
     scenario, seed, links = _recorded(folder, flow, files)
+    first, last = (0.0 if begin_s is None else begin_s), (scenario.duration_s if end_s is None else end_s)
+    if not (first <= last and first <= scenario.duration_s and last >= 0):
+        raise NotTheRun(f"no time of the run lies from {first:g} to {last:g} s: it ends at {scenario.duration_s:g} s")
     run = _core.run(scenario, seed=seed, progress=progress, memory_bytes=memory_bytes)
     for name in run.table_names():
         if name != "packets":

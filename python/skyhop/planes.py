@@ -33,6 +33,8 @@ def planes(
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
     """List orbital planes and their satellites; with elements also who is in no plane, and why."""
+    if as_json and left_out:
+        terminal.fail("--left-out has no effect with --json, which has these satellites, too")
     try:
         scenario = planes_scenario(constellation, begin)
     except _core.ScenarioError as error:

@@ -92,7 +92,9 @@ def over_time(
             line = group.agg(middle=pl.col("value").sum()).sort("time_s").with_columns(pl.col("middle").cum_sum())
         else:
             value = pl.col("value")
-            line = group.agg(middle=value.median(), low=value.min(), high=value.max()).sort("time_s")
+            # polars' median would be the mean of the two in the middle; tables of runs and the page take the lower.
+            middle = value.quantile(0.5, interpolation="lower")
+            line = group.agg(middle=middle, low=value.min(), high=value.max()).sort("time_s")
             panel.fill_between(
                 line["time_s"].to_numpy(), line["low"].to_numpy(), line["high"].to_numpy(),
                 color=stroke.colour, alpha=0.16, linewidth=0,
@@ -414,9 +416,15 @@ class RunPlots:
         return over_time(self._series("flow_series"), "dropped", cumulative=True)
 
     def queue(self, *, links: list[str] | None = None) -> Figure:
-        """Waiting packets over time on the named links; by default the four fullest."""
-        fullest = self._run.links.sort("queue_mean_packets", descending=True)["link"].head(4).to_list()
-        chosen = links or fullest
+        """Waiting packets over time on the named links; by default the four fullest.
+
+        Raises ValueError for a link that the run does not have.
+        """
+        fullest = self._run.links.sort("queue_mean_packets", descending=True)["link"].to_list()
+        chosen = links or fullest[:4]
+        if unknown := [name for name in chosen if name not in fullest]:
+            some = ", ".join(fullest[:12]) + (", …" if len(fullest) > 12 else "")
+            raise ValueError(f"no link is called {unknown[0]!r}; there are: {some}")
         series = self._series("link_series").filter(pl.col("link").is_in(chosen))
         return over_time(series, "queue_packets", by="link", order=chosen)
 
@@ -432,7 +440,7 @@ class RunPlots:
         return world_map(positions, run.links, run.link_changes, run.paths, at_s=at_s, stations=stations)
 
     def coverage(self, *, mask_deg: float, at_s: float = 0.0) -> Figure:
-        """How many satellites stand above the elevation mask everywhere on Earth."""
+        """How many satellites stand above the elevation mask everywhere on Earth; a mask below 0° counts as 0°."""
         from skyhop.worldmap import coverage
 
         return coverage(self._series("positions"), mask_deg=mask_deg, at_s=at_s)

@@ -9,6 +9,7 @@ import bisect
 import difflib
 import io
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
@@ -72,8 +73,7 @@ def sky(
     if coverage is not None:
         from skyhop import worldmap
 
-        # Below 0° the Earth is in the way of who stands on the ground.
-        mask_deg = max(state["elevation_mask_deg"] or 0.0, 0.0)
+        mask_deg = float(state["elevation_mask_deg"] or 0.0)
         _draw(worldmap.coverage(_positions(state), mask_deg=mask_deg, at_s=moment), coverage)
     if as_json:
         typer.echo(json.dumps(state, indent=1))
@@ -315,6 +315,9 @@ def handovers(
             return
         terminal.fail(f'--station: no station is called "{station}"; {_hint(station, names)}')
     found = explained(changes, paths, drops, station=station)
+    last_s = _drops_end_s(run_folder, drops)
+    if any(row["time_s"] + AFTERMATH_S > last_s for row, _ in found):
+        terminal.warn_all([f"the table of losses is full and ends at {last_s:.3f} s: it has no later ones"])
     if as_json:
         terminal.print_json([{**row, "said": [line.strip() for line in lines]} for row, lines in found])
         return
@@ -455,6 +458,17 @@ def _seed_of(folder: Path) -> int:
         terminal.fail(f"{file} is not the manifest of a run: it has no seed")
 
 
+def _drops_end_s(folder: Path, drops: pl.DataFrame | None) -> float:
+    """Up to when the table of losses has all of them, s."""
+    try:
+        manifest: dict[str, Any] = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+        is_cut = int(manifest["drops_left_out"]) > 0
+    except (ValueError, KeyError, TypeError):
+        # Folders of older versions do not say it.
+        return math.inf
+    return float(drops["time_s"][-1]) if is_cut and drops is not None else math.inf
+
+
 def _table(file: Path) -> pl.DataFrame | None:
     import polars as pl
 
@@ -470,7 +484,9 @@ def export_sky(
     run_folder: RunFolder,
     czml: Annotated[Path | None, typer.Option("--czml", metavar="FILE", help="For Cesium: all of the run.")] = None,
     geojson: Annotated[Path | None, typer.Option("--geojson", metavar="FILE", help="For map tools: a moment.")] = None,
-    at: Annotated[str, typer.Option("--at", metavar="TIME", help="Moment of the GeoJSON.")] = "0 s",
+    at: Annotated[
+        str | None, typer.Option("--at", metavar="TIME", help="Moment of the GeoJSON; by default the start.")
+    ] = None,
     step: Annotated[
         str | None,
         typer.Option("--step", metavar="TIME", help="Between positions in CZML; by default 60 s, less in short runs."),
@@ -481,6 +497,12 @@ def export_sky(
 
     if czml is None and geojson is None:
         terminal.fail("say where to: --czml FILE or --geojson FILE")
+    if at is not None and geojson is None:
+        terminal.fail(
+            "--at is the moment of the GeoJSON, and CZML has all of the run: it has no effect without --geojson"
+        )
+    if step is not None and czml is None:
+        terminal.fail("--step is between positions in CZML: it has no effect without --czml")
     text, tables = _of_run(run_folder, "handovers", "paths")
     scenario = terminal.valid(lambda: _core.Scenario.from_json(text))
     first: dict[str, Any] = json.loads(scenario.sky_json(0.0))
@@ -496,7 +518,7 @@ def export_sky(
         folders.write(czml, json.dumps(packets, separators=(",", ":")) + "\n")
         typer.echo(str(czml))
     if geojson is not None:
-        moment = terminal.seconds(at)
+        moment = terminal.seconds("0 s" if at is None else at)
         if moment > scenario.duration_s:
             terminal.fail(f"--at {at}: the scenario ends at {scenario.duration_s:g} s")
         collection = globe.geojson(json.loads(scenario.sky_json(moment, _seed_of(run_folder))))

@@ -146,7 +146,9 @@ def console() -> Any:
     """Where tables go; wide and plain where nobody watches."""
     from rich.console import Console
 
-    return Console() if sys.stdout.isatty() else Console(width=140, no_color=True)
+    # Text in brackets or between colons is text, not rich's markup: names and messages have some.
+    plain: dict[str, Any] = {} if sys.stdout.isatty() else {"width": 140, "no_color": True}
+    return Console(markup=False, emoji=False, **plain)
 
 
 def table(*columns: str) -> Any:
@@ -196,7 +198,7 @@ def bar(what: str, fraction: Callable[[], float] | None = None) -> Iterator[Call
                     running.completed = fraction()
             return super().get_renderables()
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=1.0)
         yield lambda fraction: bar.update(task, completed=fraction)

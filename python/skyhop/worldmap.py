@@ -145,7 +145,11 @@ def _dots(panel: Axes, satellites: list[Place], *, size: float, edge: float, zor
 
 @style.in_house_style
 def coverage(positions: pl.DataFrame, *, mask_deg: float, at_s: float = 0.0) -> Figure:
-    """How many satellites stand above the elevation mask at each place, with the edge of every footprint."""
+    """How many satellites stand above the elevation mask at each place, with the edge of every footprint.
+
+    A mask below 0° counts as 0°: `footprint_angle` says why.
+    """
+    mask_deg = max(mask_deg, 0.0)
     places = _places(positions, at_s)
     longitude = np.linspace(-180.0, 180.0, 181)
     latitude = np.linspace(-90.0, 90.0, 91)
@@ -197,9 +201,10 @@ def covered_fraction(positions: pl.DataFrame, *, mask_deg: float, at_s: float = 
 def footprint_angle(altitude_km: float, mask_deg: float) -> float:
     """Angle at the Earth's centre from below the satellite to the edge of its footprint, radians.
 
-    sin(nadir angle) = R cos(mask) / r, and the three angles of the triangle sum to 180°.
+    sin(nadir angle) = R cos(mask) / r, and the three angles of the triangle sum to 180°. A mask below 0° is for users
+    in the air: a station on the ground sees nothing below its horizon.
     """
-    mask = math.radians(mask_deg)
+    mask = math.radians(max(mask_deg, 0.0))
     nadir = math.asin(EARTH_RADIUS_KM * math.cos(mask) / (EARTH_RADIUS_KM + altitude_km))
     return math.pi / 2 - mask - nadir
 

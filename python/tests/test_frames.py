@@ -42,7 +42,7 @@ def grid(kept: Path) -> skyhop.Grid:
 def test_a_grid_knows_its_axes_and_intervals(grid: skyhop.Grid) -> None:
     assert grid.axes == {"rate": ("1 Mbit/s", "2 Mbit/s", "4 Mbit/s"), "loss": ("none", "1 %")}
     goodput = grid["goodput"]
-    assert goodput.columns == ["rate", "loss", "mean", "low", "high", "runs"] and goodput.height == 6
+    assert goodput.columns == ["rate", "loss", "mean", "low", "high", "runs", "failed"] and goodput.height == 6
     for row in goodput.iter_rows(named=True):
         values = grid.runs.filter((pl.col("rate") == row["rate"]) & (pl.col("loss") == row["loss"]))["goodput"]
         assert row["mean"] == pytest.approx(float(values.mean()))  # type: ignore[arg-type]
@@ -98,6 +98,17 @@ def test_the_same_sweep_from_a_file_a_scenario_and_its_folder(
     assert "goodput" in {path.stem for path in (tmp_path / "out").glob("*.svg")}
     assert skyhop_program("sweep", "grid.toml", "--keep", kept, "--out", "out").returncode == 0
     assert not list((tmp_path / "out").glob("*.svg"))
+
+
+def test_a_grid_that_was_read_back_says_what_its_means_leave_out(grid: skyhop.Grid, tmp_path: Path) -> None:
+    """The time behind the warm-up would be taken for the whole, and means of some runs for those of all."""
+    late = pl.when(pl.col("metric") == "goodput").then(2.5).otherwise(0.0).alias("warm_up_s")
+    grid.table.with_columns(late, pl.lit(1).alias("failed")).write_parquet(tmp_path / "table.parquet")
+    grid.runs.write_parquet(tmp_path / "runs.parquet")
+    read = skyhop.load(tmp_path)
+    assert isinstance(read, skyhop.Grid)
+    assert read.notes == ("The first 2.5 s are left out of goodput.",)
+    assert read["goodput"]["failed"].to_list() == [1] * 6
 
 
 def test_figures_of_one_axis_and_of_more(grid: skyhop.Grid) -> None:

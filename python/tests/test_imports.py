@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ NETEM = """\
 #!/bin/sh
 tc qdisc add dev eth0 root netem rate 2mbit delay 20ms limit 50
 sleep 5
-sudo tc qdisc change dev eth0 root netem delay 40ms loss 1%  # the rate stays
+sudo tc qdisc change dev eth0 root netem delay 40ms loss 1% limit 50  # the rate stays
 sleep 5
 """
 
@@ -52,6 +53,7 @@ def imported(
 ) -> tuple[skyhop.Scenario, dict[str, Any]]:
     """The scenario of sources with these texts, as its folder has it."""
     sources = []
+    tmp_path.mkdir(exist_ok=True)
     for number, text in enumerate(texts):
         sources.append(tmp_path / f"source-{number}")
         sources[-1].write_text(text, encoding="utf-8")
@@ -87,6 +89,42 @@ def test_netem_commands_become_rates_delays_and_losses(tmp_path: Path) -> None:
     assert run.links["dropped_error"].sum() > 0
 
 
+def test_the_last_command_of_netem_holds_on(tmp_path: Path) -> None:
+    """A run that was longer than the script began with its first command again, as did the shorter of two scripts."""
+    short = "tc qdisc add dev eth1 root netem rate 1mbit delay 5ms limit 50\n"
+    _, data = imported(tmp_path, "netem", NETEM, short, wanted=Wanted(duration="90 s"))
+    assert [data["links"][0][way]["trace"]["period"] for way in ("forward", "backward")] == ["90 s", "90 s"]
+    _, data = imported(tmp_path / "both", "netem", NETEM, short)
+    assert [data["links"][0][way]["trace"]["period"] for way in ("forward", "backward")] == ["60 s", "60 s"]
+
+
+def test_two_recordings_of_a_link_have_one_clock(tmp_path: Path) -> None:
+    """Each began at t = 0, whenever it was made, and the shorter one began again."""
+    up, down = ("time_s,rate_bps,delay_s\n" + rows for rows in (
+        "100,8e6,0.01\n101,4e6,0.01\n102,2e6,0.01\n", "100.5,7e6,0.01\n101.5,3e6,0.01\n103.5,1e6,0.01\n"
+    ))  # fmt: skip
+    _, data = imported(tmp_path, "csv", up, down)
+    tables = [pl.read_csv(tmp_path / "out" / name) for name in ("up.csv", "down.csv")]
+    assert [table["time_s"].to_list() for table in tables] == [[0.0, 1.0, 2.0], [0.0, 1.5, 3.5]]
+    assert data["duration"] == "5.5 s"
+    assert [data["links"][0][way]["trace"]["period"] for way in ("forward", "backward")] == ["5.5 s", "5.5 s"]
+    said = (tmp_path / "out" / "scenario.toml").read_text(encoding="utf-8")
+    assert "100 s of the recording is t = 0" in said and "source-1 begins 0.5 s later" in said
+    assert "source-0 ends 2.5 s earlier: its last row holds until then" in said
+    with pytest.raises(ImportProblem, match=r"no time in common: 100 to 103 s and 0.5 to 5.5 s"):
+        imported(tmp_path, "csv", up, down.replace("100.5", "0.5").replace("101.5", "1.5").replace("103.5", "3.5"))
+
+
+def test_what_a_recording_of_a_link_leaves_open_is_told(tmp_path: Path) -> None:
+    text = "time_s,rate_bps,loss\n0,1e6,0.5\n1,1e6,0.2\n"
+    imported(tmp_path, "csv", text, wanted=Wanted(delay="1 ms", duration="30 s"))
+    said = (tmp_path / "out" / "scenario.toml").read_text(encoding="utf-8")
+    assert "column 'loss' is a share (0.02 is 2 %)" in said and "repeats after 2 s" in said
+    imported(tmp_path / "percent", "csv", text.replace("loss", "Loss (%)"), wanted=Wanted(delay="1 ms", duration="2 s"))
+    said = (tmp_path / "percent" / "out" / "scenario.toml").read_text(encoding="utf-8")
+    assert "is a share" not in said and "repeats" not in said
+
+
 def test_columns_of_a_csv_follow_their_units(tmp_path: Path) -> None:
     text = "timestamp_ms,Bandwidth (Mbit/s),rtt_ms,site\n5000,8,40,x\n6000,4,60,x\n7000,2,80,x\n"
     scenario, data = imported(tmp_path, "csv", text)
@@ -115,6 +153,23 @@ def test_an_edge_list_takes_rates_and_delays_or_the_options(tmp_path: Path) -> N
     assert skyhop.run(scenario).flows["goodput_bps"][0] < 2e6
     _, data = imported(tmp_path, "edges", "u,v\na,b\n", wanted=Wanted(rate="1 Mbit/s", delay="7 ms"))
     assert data["links"][0]["between"] == ["a", "b"]
+    imported(tmp_path / "more", "edges", "from,to,rate_mbps,delay_ms,loss_percent,rtt_ms,via\na,b,10,5,1,10,x\n")
+    said = (tmp_path / "more" / "out" / "scenario.toml").read_text(encoding="utf-8")
+    assert "Links have a rate and a delay here: loss_percent, rtt_ms are not used." in said
+
+
+def test_an_element_of_graphml_without_a_value_has_the_default_of_its_key(tmp_path: Path) -> None:
+    key = '<key attr.name="LinkSpeedRaw" attr.type="double" for="edge" id="d4" />'
+    default = key.replace(" />", "><default>5e6</default></key>")
+    first = ZOO.replace(key, default).replace('<data key="d4">10000000.0</data>', "", 1)
+    path = tmp_path / "zoo.graphml"
+    path.write_text(first, encoding="utf-8")
+    draft = imports.read("graphml", [path])
+    assert [link["rate"] for link in draft.sections["links"]] == ["5000000 bit/s", "10000000 bit/s"]
+
+
+def _checksum(line: str) -> int:
+    return sum(int(one) if one.isdigit() else one == "-" for one in line) % 10
 
 
 def hypatia(folder: Path, *, end_ns: int = 2_000_000_000) -> Path:
@@ -146,6 +201,19 @@ def test_hypatias_folder_gives_its_routes_and_transfers(tmp_path: Path) -> None:
     assert [hop["from"].removeprefix("n-") for hop in ways[0]["hops"]] + ["1241"] == first.strip().split("-")
     run = skyhop.run(scenario)
     assert run.flows["bytes_delivered"].to_list() == [20_000, 30_000]
+    # Elements a quarter of a second later: so is the scenario, and the sky is the same at t = 0.
+    moved = tmp_path / "moved"
+    shutil.copytree(folder, moved)
+    with (moved / "config_ns3.properties").open("a") as file:
+        file.write("enable_udp_burst_scheduler=true\n")
+    lines = (moved / "tles.txt").read_text().split("\n")
+    late = [f"{line[:18]}{float(line[18:32]) + 0.25 / 86400:014.8f}{line[32:68]}" if line[:2] == "1 " else line
+            for line in lines]  # fmt: skip
+    late = [f"{line}{_checksum(line)}" if len(line) == 68 else line for line in late]
+    (moved / "tles.txt").write_text("\n".join(late))
+    draft = imports.read("hypatia", [moved])
+    assert draft.sections["constellation"]["epoch"].rstrip("Z")[-7:-4] in (".24", ".25")
+    assert any("enable_udp_burst_scheduler" in note for note in draft.notes)
 
 
 @pytest.mark.parametrize(
@@ -158,6 +226,14 @@ def test_hypatias_folder_gives_its_routes_and_transfers(tmp_path: Path) -> None:
         ("netem", "tc qdisc add dev x root netem delay 10ms reorder 5%\n", Wanted(), "reorder"),
         ("netem", "ping x\n", Wanted(), "line 1"),
         ("netem", "tc qdisc add dev x root netem delay 10ms\n", Wanted(), "says no rate"),
+        ("netem", NETEM.replace(" limit 50  #", "  #"), Wanted(), "a command without a limit sets 1000"),
+        ("netem", NETEM.replace("change dev eth0", "change dev eth1"), Wanted(), "for eth0 and eth1"),
+        (
+            "netem",
+            NETEM + "tc qdisc add dev eth0 parent 1: handle 2: netem delay 5ms limit 50\n",
+            Wanted(),
+            "one netem stands at parent 1: and another at root",
+        ),
         ("csv", "time_s,rate\n0,1\n1,2\n", Wanted(), "has no unit"),
         ("csv", "time_s,rate_bps\n0,1\n0,2\n", Wanted(delay="1 ms"), "not later"),
         ("csv", "time_s,rate_bps\n0,1\n1,nan\n", Wanted(delay="1 ms"), "row 3"),
@@ -171,6 +247,8 @@ def test_hypatias_folder_gives_its_routes_and_transfers(tmp_path: Path) -> None:
         ("edges", "from,to,rate_mbps,delay_ms\na,b,1,1\n", Wanted(flows=(("a", "z"),)), "no node 'z'"),
         ("edges", "from,to,rate_mbps,delay_ms\na,b,1,1\nb,a,1,1\n", Wanted(), "second link"),
         ("edges", "from,to\na,b\n", Wanted(rate="1 Mbit/s", delay="1 hop"), "hop"),
+        ("edges", "from,to,rate_mbps,bw_kbps,delay_ms\na,b,1,1,1\n", Wanted(), "rate_mbps and bw_kbps say different"),
+        ("edges", "from,to,rate_mbps,rate_mbps\na,b,1,2\n", Wanted(), "two columns have one name"),
         ("nothing", "", Wanted(), "mahimahi, netem"),
     ],
 )
@@ -188,6 +266,7 @@ def test_what_cannot_be_said_gets_a_sentence(tmp_path: Path, form: str, text: st
         ("tcp_flow_schedule.csv", "0,3,1241,5,0,,\n", "not the node of a ground station"),
         ("tcp_flow_schedule.csv", "0,1173,1241,5,0,prio=1,\n", "parameters of its own"),
         ("config_ns3.properties", "simulation_end_time_ns=5\n", "give the rate"),
+        ("config_ns3.properties", "satellite_network_force_static=true\n", "a sky that stands still"),
         ("description.txt", "\n", "max_gsl_length_m"),
         ("tles.txt", "1 1\n", "3 lines"),
     ],
@@ -236,6 +315,7 @@ def test_what_of_a_list_of_gateways_is_left_out_is_told(tmp_path: Path) -> None:
     (tmp_path / "source").write_text(GATEWAYS["csv"])
     said = " ".join(imports.read("gateways", [tmp_path / "source"]).notes)
     assert "1 places within about a kilometre" in said and "left out" not in said
+    assert "10 Gbit/s: give --rate" in said and "2 ms: give --delay" in said
 
 
 @pytest.mark.parametrize(
@@ -300,6 +380,11 @@ def test_pops_have_the_city_of_their_letters_and_the_delay_to_the_cities_that_th
     assert cities["Portland"][4] in ("233", "234") and 1.70 < float(cities["Portland"][5]) < 1.73
     assert any("xqzwphl1" in note for note in draft.notes) and any("1 of them without a name" in n for n in draft.notes)
     assert goodput_bps(skyhop.scenario(tmp_path / "out" / "scenario.toml")) > 1e6
+    # Two PoPs in one prefix: the first one had it without a word.
+    assert not any("several PoPs" in note for note in draft.notes)
+    (tmp_path / "names.txt").write_text(NAMES + "98.97.33.8,customer.ptldorx1.pop.starlinkisp.net\n")
+    draft = imports.read("pops", [tmp_path / "feed.csv", tmp_path / "names.txt"])
+    assert "Prefixes with addresses of several PoPs, of which that of the first address counts: 1." in draft.notes
 
 
 @pytest.mark.parametrize(

@@ -264,6 +264,43 @@ def test_a_mean_over_a_link_that_begins_late_says_so() -> None:
     assert cautions.of(api.run(DUMBBELL), [busy]) == []
 
 
+def test_a_mean_over_steps_says_in_how_many_nothing_arrived() -> None:
+    # The link is gone for 4 s: eight steps of 0.5 s and of two flows without a delay, and some until the senders try.
+    gone = 'links[0].forward={ errors = [{ trace = { during = [["8 s", "12 s"]] } }] }'
+    done = api.run(DUMBBELL, overrides=[gone])
+    rows = done.flow_series.filter((pl.col("time_s") > 1) | (pl.col("flow") == "a"))
+    empty, every = rows["delay_mean_s"].null_count(), rows.height
+    assert every == 40 + 38 and empty >= 16
+    delay = plain(name="delay", table="flow_series", column="delay_mean_s", reduce="mean")
+    (said,) = cautions.of(done, [delay])
+    assert said == (
+        f"delay has no delay_mean_s in {empty} of the {every} steps of its flows, because nothing was measured in "
+        "them, and each is left out"
+    )
+    late = dataclasses.replace(delay, reduce="share-within", within=0.1, only="^a$", from_s=10.0, until_s=11.0)
+    assert cautions.of(done, [late])[0].startswith("delay has no delay_mean_s in 2 of the 2 steps of its flows")
+    assert metrics.measure(done, late) == 0 and "each counts as too long" in cautions.of(done, [late])[0]
+    # A step in which nothing arrived has no weight; and every step has a window.
+    weighted = dataclasses.replace(delay, reduce="weighted-mean", weight="received")
+    windows = dataclasses.replace(delay, column="cwnd")
+    assert cautions.of(done, [weighted, windows]) == []
+
+
+def test_a_mean_over_messages_and_packets_says_so() -> None:
+    call = {"name": "call", "from": "a", "to": "b", "quic": {"stack": "quinn", "datagrams": True},
+            "application": {"constant_rate": {"rate": "400 kbit/s", "payload": "300 B"}}}  # fmt: skip
+    file = {"name": "file", "from": "a", "to": "b", "tcp": "cubic"}
+    link = {"between": ["a", "b"], "rate": "5 Mbit/s", "delay": "20 ms"}
+    done = api.run({"duration": "3 s", "links": [link], "flows": [call, file], "records": {"grid": "500 ms"}})
+    delay = plain(name="delay", column="delay_mean_s", reduce="weighted-mean", weight="packets_received")
+    (said,) = cautions.of(done, [delay])
+    assert said.startswith("delay weights what was measured of each message of call by packets")
+    assert cautions.of(done, [dataclasses.replace(delay, only="^call$")]) == []
+    assert cautions.of(done, [dataclasses.replace(delay, only="^file$")]) == []
+    steps = dataclasses.replace(delay, table="flow_series", weight="received", only="^call$")
+    assert len(cautions.of(done, [steps])) == 1
+
+
 def test_a_name_that_nothing_has_is_not_counted_as_0() -> None:
     done = api.run(DUMBBELL)
     events = plain(reduce="count", table="flow_events", column="cwnd", event="stop")

@@ -91,6 +91,13 @@ def test_a_run_without_a_grid_says_what_to_set(dumbbell: Path) -> None:
         skyhop.run(text).plot.world_map()
 
 
+def test_the_queue_of_a_link_that_is_not_there_is_no_empty_figure(run: skyhop.Run) -> None:
+    (panel,) = run.plot.queue(links=["left->right"]).axes
+    assert len(panel.lines) == 1
+    with pytest.raises(ValueError, match=r"no link is called 'left->rihgt'; there are: left->right"):
+        run.plot.queue(links=["left->rihgt"])
+
+
 def series(flows: dict[str, list[float]]) -> pl.DataFrame:
     rows = [(float(time), flow, value, 1) for flow, values in flows.items() for time, value in enumerate(values, 1)]
     return pl.DataFrame(rows, schema=["time_s", "flow", "cwnd", "received"], orient="row").with_columns(tcp=pl.lit("x"))
@@ -103,6 +110,9 @@ def test_several_flows_become_their_median_and_a_band() -> None:
     (band,) = panel.collections
     corners = band.get_paths()[0].vertices
     assert corners[:, 1].min() == 1 and corners[:, 1].max() == 90
+    # The lower of two in the middle, as in the tables of a run and on the page.
+    (panel,) = plots.over_time(series({"a": [1, 10], "b": [2, 20]}), "cwnd", by="tcp").axes
+    assert panel.lines[0].get_ydata().tolist() == [1, 10]
 
 
 def test_steps_average_each_flow_and_totals_add_up() -> None:
@@ -162,6 +172,8 @@ def test_footprints_have_the_size_that_geometry_gives() -> None:
     # 780 km: 27.00 degrees to the horizon, 19.92 at a mask of 8.2 degrees (cos of the Earth's triangle).
     assert math.degrees(worldmap.footprint_angle(780, 0)) == pytest.approx(27.00, abs=0.01)
     assert math.degrees(worldmap.footprint_angle(780, 8.2)) == pytest.approx(19.92, abs=0.01)
+    # A station on the ground sees nothing below the horizon.
+    assert worldmap.footprint_angle(780, -5) == worldmap.footprint_angle(780, 0)
 
 
 def test_coverage_of_one_satellite_is_its_cap() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -194,6 +195,19 @@ def test_every_handover_is_explained(run_folder: Path) -> None:
     assert wrong.exit_code == 2 and 'did you mean "palermo"' in wrong.stderr
 
 
+def test_handovers_behind_the_end_of_a_full_table_of_losses_are_told(run_folder: Path, tmp_path: Path) -> None:
+    """They seemed to have cost nothing."""
+    full = shutil.copytree(run_folder, tmp_path / "full")
+    assert "table of losses" not in call("handovers", full).stderr
+    manifest = json.loads((full / "manifest.json").read_text(encoding="utf-8"))
+    (full / "manifest.json").write_text(json.dumps(manifest | {"drops_left_out": 7}), encoding="utf-8")
+    schema = {"time_s": pl.Float64, "cause": pl.String, "link": pl.String, "node": pl.String, "flow": pl.String}
+    pl.DataFrame([(0.5, "queue", "x", None, "f")], schema=schema, orient="row").write_parquet(full / "drops.parquet")
+    shown = call("handovers", full)
+    assert shown.exit_code == 0
+    assert "warning: the table of losses is full and ends at 0.500 s: it has no later ones" in shown.stderr
+
+
 def test_losses_belong_to_the_flows_through_the_terminal() -> None:
     from skyhop.sky import explain
 
@@ -300,6 +314,38 @@ def test_czml_of_a_short_run_has_satellites_where_they_are(tmp_path: Path, durat
             weight = math.prod((at_s - other[0]) / (one[0] - other[0]) for other in points if other is not one)
             drawn = [sum_ + weight * value for sum_, value in zip(drawn, one[1:], strict=True)]
         assert math.dist(drawn, true[3 * i : 3 * i + 3]) < 1.0
+
+
+def test_czml_has_a_station_on_a_track_where_it_is(tmp_path: Path) -> None:
+    """A polynomial through points 60 s apart cut the corners of a route, and swung out beside them."""
+    file = tmp_path / "scenario.toml"
+    # A van that turns round at a corner every 25 s and waits, 20 m/s in between.
+    corners = [(0, 0.0, 0.0), (25, 0.0, 0.0045), (50, 0.0045, 0.0045), (70, 0.0045, 0.0045), (95.5, 0.0, 0.0045)]
+    track = ", ".join(
+        f'{{ at = "{at} s", latitude = "{latitude} deg", longitude = "{longitude} deg" }}'
+        for at, latitude, longitude in corners
+    )
+    file.write_text(
+        'duration = "200 s"\n[constellation]\npreset = "iridium"\nisl = { layout = "none" }\n'
+        f"[stations]\nvan = {{ track = [{track}] }}\n"
+    )
+    skyhop.run(file).write(tmp_path / "run")
+    assert call("export-sky", tmp_path / "run", "--czml", tmp_path / "sky.czml").exit_code == 0
+    packets = json.loads((tmp_path / "sky.czml").read_text(encoding="utf-8"))
+    (position,) = (one["position"] for one in packets if one["id"] == "van")
+    assert (position["interpolationAlgorithm"], position["interpolationDegree"]) == ("LINEAR", 1)
+    rows = [position["cartesian"][i : i + 4] for i in range(0, len(position["cartesian"]), 4)]
+    assert [row[0] for row in rows] == [0, 25, 50, 70, 95.5, 100, 150, 200, 250]
+    fine = json.loads(skyhop.scenario(file).ephemeris_json(2.5))
+    (van,) = (node for node in fine["nodes"] if node["name"] == "van")
+    for i, at_s in enumerate(van["times_s"]):
+        if at_s > 200:
+            break
+        before = max(row for row in rows if row[0] <= at_s)
+        after = min(row for row in rows if row[0] > at_s)
+        share = (at_s - before[0]) / (after[0] - before[0])
+        drawn = [a + share * (b - a) for a, b in zip(before[1:], after[1:], strict=True)]
+        assert math.dist(drawn, van["xyz_m"][3 * i : 3 * i + 3]) < 0.5
 
 
 def test_czml_has_each_antenna_of_a_station() -> None:

@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from typer.testing import CliRunner
 
+import skyhop
 from skyhop import cli, starlink
 from skyhop.starlink import measuring
 from skyhop.starlink.recordings import Recording
@@ -181,6 +183,62 @@ def test_transfers_have_goodput_ratio_and_losses(tmp_path: Path) -> None:
     assert [row.recorded for row in rows if row.measure == "window"] == [40 * 1448] * 2
     # The least round trip was found in a trial, so that of the wire is less than the profile's jitter below it.
     assert all("by the least round trip in this file" in row.note for row in rows if row.measure == "goodput")
+
+
+@pytest.mark.parametrize(("room", "delay_ms", "rate"), [(400, 250, 2), (40, 250, 2), (40, 30, 10)])
+def test_simulated_segments_are_sent_again_when_their_sender_knows_of_the_loss(
+    room: int, delay_ms: int, rate: int
+) -> None:
+    # The path loses what arrives in 20 ms, four times; the queue what does not fit.
+    lost = {"errors": [{"trace": {"during": [[f"{at} s", f"{at + 0.02} s"] for at in (8, 14, 20, 26)]}}]}
+    run = skyhop.run(
+        {
+            "duration": "30 s",
+            "links": [{"between": ["a", "b"], "rate": f"{rate} Mbit/s", "delay": f"{delay_ms} ms",
+                       "queue": {"drop_tail": {"packets": room}}, "forward": lost}],
+            "flows": [{"name": "f", "from": "a", "to": "b", "tcp": "cubic"}],
+            "records": {"grid": "100 ms", "packets": ["a->b"]},
+        }
+    )  # fmt: skip
+    found = starlink_runs._resends_s(run, "a->b", delay_ms / 1e3)
+    packets = run.table("packets").filter(pl.col("retransmission") & (pl.col("event") == "enq"))
+    seen = packets["time_s"].to_numpy()
+    assert found.size == seen.size == run.flows["retransmissions"][0] > 10
+    assert max(float(np.abs(seen - one).min()) for one in found) < 0.1
+
+
+def test_repeated_segments_are_counted_and_placed_as_a_report_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The warm-up ends in the next minute: of seconds 1 to 30 of it, those of :12 and :27 lie near edges.
+    report = iperf3(1, 20e6, 30, omit=12)
+    report["start"]["timestamp"]["timesecs"] = START_S + 50 - START_S % 60
+    (tmp_path / "up.json").write_text(json.dumps(report))
+    (tmp_path / "cases.csv").write_text(HEADER + f"up.json,iperf3,0,0,bent-pipe,up,cubic,1,{START_S},\n")
+
+    def simulated(resends_s: list[float]) -> dict[str, float]:
+        rates = np.full(30, 20e6)
+        run = starlink_runs.Simulated(20e6, rates, np.array(resends_s), 0.25, 0.5, 1e5, 30.0)
+        monkeypatch.setattr(starlink_runs, "transfer_run", lambda *_, **__: run)
+        rows = starlink_links.starlink(tmp_path)
+        return {row.measure: row.simulated for row in rows}
+
+    # Seconds 62 to 92 of the run count. 73.4 is 1.4 s after an edge, but its second has its middle later.
+    found = simulated([61.5, 72.9, 72.95, 73.4, 95.0])
+    assert found["repeated near edges"] == pytest.approx(2 / 3)
+    assert found["repeated in a row"] == pytest.approx(3 / 2)
+    # A share of what was delivered, not of what was lost.
+    assert found["repeated"] == 0.25
+
+
+def test_a_warm_up_that_is_omitted_counts_in_no_share(tmp_path: Path) -> None:
+    lost = {"errors": [{"trace": {"during": [[f"{START_S % 60 + 1} s", f"{START_S % 60 + 1.3} s"]]}}]}
+    for omitted, found in ((0, True), (3, False)):
+        (tmp_path / "up.json").write_text(json.dumps(iperf3(1, 20e6, 10, omit=omitted)))
+        transfer = starlink.read_transfer(tmp_path / "up.json")
+        link = {"rate": "10 Mbit/s", "queue": {"drop_tail": {"packets": 1000}}, "forward": lost}
+        run = starlink_runs.transfer_run(transfer, False, "cubic", 20, link, seed=1)
+        assert (run.lost > 0, run.resent > 0, run.resends_s.size > 0) == (found, found, found)
 
 
 def test_a_fit_is_judged_in_its_direction(tmp_path: Path) -> None:

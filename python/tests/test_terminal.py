@@ -18,7 +18,7 @@ import typer
 from conftest import DUMBBELL, TWO_QUEUES, Skyhop
 
 import skyhop
-from skyhop import cli, completion, tables
+from skyhop import cli, completion, tables, terminal
 
 #: Escape sequences that set a colour (ECMA-48, SGR 30 to 49 and 90 to 107); bold, dim and reset do not.
 COLOUR = re.compile(r"\x1b\[(?:[0-9]+;)*(?:3[0-8]|4[0-8]|9[0-7]|10[0-7])(?:;[0-9]+)*m")
@@ -78,6 +78,16 @@ def test_no_color_takes_away_every_colour(tmp_path: Path) -> None:
     for arguments in (["run", "--nope"], ["presets"]):
         shown = on_a_terminal(tmp_path, *arguments, NO_COLOR="1")
         assert len(shown) > 100 and not COLOUR.search(shown), arguments
+
+
+def test_tables_show_names_in_brackets_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
+    """What looks like markup of rich was left out: a message lost the name of the section that it was about."""
+    table = terminal.table("measure [x]")
+    table.add_row("record less ([records])")
+    table.add_row(":star: [link=a]b")
+    terminal.console().print(table)
+    shown = capsys.readouterr().out
+    assert all(text in shown for text in ("measure [x]", "record less ([records])", ":star: [link=a]b"))
 
 
 def test_studies_as_json(skyhop_program: Skyhop, studies: Path) -> None:

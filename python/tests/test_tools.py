@@ -11,11 +11,15 @@ import pytest
 from conftest import ROOT
 
 sys.path.insert(0, str(ROOT / "python" / "tools"))
+sys.path.insert(0, str(ROOT / "benches"))
+sys.path.insert(0, str(ROOT / "benches" / "sky"))
 
+import cells
 import dependencies
 import run_tests
 import sbom
 import wheel
+import window_cost
 
 CARGO = """
 running 3 tests
@@ -168,3 +172,21 @@ def test_a_wheel_that_lacks_the_page_is_found(tmp_path: Path) -> None:
         packed.writestr("skyhop/_core.abi3.so", "x")
     said = wheel.lacking(bare)
     assert "skyhop/page/index.html is not in it" in said and any("abi3" in one for one in said)
+
+
+def test_tables_of_the_benches_have_no_interval_of_zero() -> None:
+    assert cells.spread([1.0, 2.0, 3.0], 1.234, 2) == "2.00 ± 1.23"
+    assert cells.spread([2.0, 2.001], 0.0004, 2) == "2.0005 ± 0.0004"
+    assert cells.spread([2.0, 2.0], 0.0, 2) == "2.00 (all 2 equal)"
+
+
+def test_a_cost_is_the_median_of_several_measurements_with_the_least_and_the_most(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    costs = iter([80.0] * 9 + [90.0] * 9 + [84.0] * 9)
+    monkeypatch.setattr(window_cost.simulators, "build_skyhop", lambda: Path("program"))
+    monkeypatch.setattr(window_cost, "cost_ns", lambda *_: next(costs))
+    monkeypatch.setattr(sys, "argv", ["window_cost.py", "--runs", "3"])
+    window_cost.main()
+    rows = capsys.readouterr().out.splitlines()
+    assert rows[2:] == [f"| {name} | " + " | ".join(["84 ns (80 to 90)"] * 3) + " |" for name in window_cost.RECOVERIES]

@@ -150,8 +150,10 @@ WRONG: dict[str, dict[str, list[list[str]]]] = {
         "flow": [["run", "--flow", one, "--out", "packets.csv"] for one in NAMES],
         "out": [["run", "--flow", "a", "--out", one]
             for one in ("", "packets", "packets.xlsx", "folder", "/proc/x/y.csv")],
-        "begin": [["run", "--flow", "a", "--out", "packets.csv", "--from", one] for one in ("x", "")],
-        "end": [["run", "--flow", "a", "--out", "packets.csv", "--to", one] for one in ("x", "")],
+        "begin": [["run", "--flow", "a", "--out", "packets.csv", "--from", one]
+            for one in ("x", "", "99", "nan")],
+        "end": [["run", "--flow", "a", "--out", "packets.csv", "--from", "1", "--to", one]
+            for one in ("x", "", "0.5", "-1", "nan")],
         "memory": [["run", "--flow", "a", "--out", "packets.csv", "--memory", one] for one in MEMORY],
     },
     "sweep": {
@@ -198,21 +200,25 @@ WRONG: dict[str, dict[str, list[list[str]]]] = {
         "all_studies": [["queues", "--all", "--studies", "studies"]],
     },
     "validate ns2": {
+        "as_markdown": [["--reference", "folder", "--json", "--markdown"]],
         "reference": [["--reference", one] for one in ("", "absent", "good.toml", "folder", "garbled", LONG)],
         "cases": [["--reference", "folder", "--case", "nothing"]],
         "agents": [["--reference", "folder", "--agent", "nobody"]],
         "drawings": [["--reference", "folder", "--figures", "good.toml"]],
     },
     "validate queues": {
+        "as_markdown": [["--reference", "folder", "--json", "--markdown"]],
         "reference": [["--reference", one] for one in ("", "absent", "good.toml", "folder", "garbled", LONG)],
         "cases": [["--reference", "folder", "--case", "nothing"]],
         "variant": [["--reference", "folder", "--variant", one] for one in ("", "bsd")],
     },
     "validate routes": {
+        "as_markdown": [["--reference", "folder", "--json", "--markdown"]],
         "reference": [["--reference", one] for one in ("", "absent", "good.toml", "folder", "garbled", LONG)],
         "pairs": [["--reference", "folder", "--pair", one] for one in ("", "nothing", "1-2")],
     },
     "validate starlink": {
+        "as_markdown": [["--reference", "folder", "--json", "--markdown"]],
         "reference": [["--reference", one] for one in ("", "absent", "good.toml", "folder", "garbled", LONG)],
         "values": [["--reference", "folder", "--fit", one] for one in ("absent", "folder", "garbled")],
         "part": [["--reference", "folder", "--part", one] for one in ("", "x", "1-0", "0-2")],
@@ -227,13 +233,16 @@ WRONG: dict[str, dict[str, list[list[str]]]] = {
         "loaded": [["--loaded", one] for one in ("", "absent", "good.toml", "folder", "garbled", LONG)],
     },
     "validate opensand": {
+        "as_markdown": [["--reference", "folder", "--json", "--markdown"]],
         "reference": [["--reference", one] for one in ("", "absent", "good.toml", "folder", "garbled", LONG)],
     },
     "validate linux": {
+        "as_markdown": [["--reference", "folder", "--json", "--markdown"]],
         "reference": [["--reference", one] for one in ("", "absent", "good.toml", "folder", "garbled", LONG)],
         "cases": [["--reference", "folder", "--case", "nothing"]],
     },
     "validate reactions": {
+        "as_markdown": [["--reference", "folder", "--json", "--markdown"]],
         "reference": [["--reference", one] for one in ("", "absent", "good.toml", "folder", "garbled", LONG)],
         "cases": [["--reference", "folder", "nothing"]],
         "drawn": [["--reference", "folder", "--figure", one] for one in ("", "nothing", "../x")],
@@ -241,6 +250,7 @@ WRONG: dict[str, dict[str, list[list[str]]]] = {
         "sender_only": [["--reference", "folder", "--sender-only", "--receiver-only"]],
     },
     "validate quic": {
+        "as_markdown": [["--reference", "folder", "--json", "--markdown"]],
         "reference": [["--reference", one] for one in ("", "absent", "good.toml", "folder", "garbled", LONG)],
         "cases": [["--reference", "folder", "--case", "nothing"]],
         "seeds": [["--reference", "folder", "--seeds", one] for one in ("0", "-1", "x", "1001")],
@@ -256,6 +266,7 @@ WRONG: dict[str, dict[str, list[list[str]]]] = {
         "constellation": [[one] for one in [*FILES, "geo", "iridum"]],
         "begin": [["iridium", "--from", one] for one in ("", "now", "2025-13-01T00:00:00Z")],
         "csv": [["iridium", "--csv", one] for one in TARGETS if one != "map.gif"],
+        "left_out": [["iridium", "--left-out", "--json"]],
     },
     "passes": {
         "station": [["--station", one, "--constellation", "iridium"]
@@ -275,8 +286,10 @@ WRONG: dict[str, dict[str, list[list[str]]]] = {
         "run_folder": [[one, "--czml", "out.czml"] for one in [*RUNS, "run"]],
         "czml": [["sky-run"], *(["sky-run", "--czml", one] for one in TARGETS if one != "map.gif")],
         "geojson": [["sky-run", "--geojson", one] for one in TARGETS if one != "map.gif"],
-        "at": [["sky-run", "--geojson", "out.json", "--at", one] for one in [*TIMES, "4 s"]],
-        "step": [["sky-run", "--czml", "out.czml", "--step", one] for one in [*TIMES, "0 s", "1 ns"]],
+        "at": [["sky-run", "--geojson", "out.json", "--at", one] for one in [*TIMES, "4 s"]]
+            + [["sky-run", "--czml", "out.czml", "--at", "1 s"]],
+        "step": [["sky-run", "--czml", "out.czml", "--step", one] for one in [*TIMES, "0 s", "1 ns"]]
+            + [["sky-run", "--geojson", "out.json", "--step", "1 s"]],
     },
 }  # fmt: skip
 
@@ -292,19 +305,19 @@ def same_environment() -> Iterator[None]:
 
 #: Parameters of which every value means something.
 FREE = {
-    ("planes", "as_json"), ("planes", "left_out"),
+    ("planes", "as_json"),
     ("passes", "as_json"), ("path", "as_json"), ("handovers", "as_json"), ("places", "as_json"),
     ("study list", "as_json"), ("study show", "as_json"), ("study run", "as_json"), ("places", "part"),
     ("presets", "as_json"), ("run", "as_json"), ("sky", "as_json"),
     ("serve", "browser"), ("study run", "renew"), ("study run", "full"), ("validate ns2", "as_json"),
-    ("validate ns2", "as_markdown"), ("validate queues", "as_json"), ("validate queues", "as_markdown"),
-    ("validate reactions", "as_json"), ("validate reactions", "as_markdown"), ("validate reactions", "receiver_only"),
-    ("validate quic", "as_json"), ("validate quic", "as_markdown"),
+    ("validate queues", "as_json"), 
+    ("validate reactions", "as_json"), ("validate reactions", "receiver_only"),
+    ("validate quic", "as_json"), 
     ("run", "csv"), ("serve", "python_controls"), ("serve", "plugin_controls"),
-    ("validate opensand", "as_json"), ("validate opensand", "as_markdown"),
-    ("validate linux", "as_json"), ("validate linux", "as_markdown"),
-    ("validate routes", "as_json"), ("validate routes", "as_markdown"),
-    ("validate starlink", "as_json"), ("validate starlink", "as_markdown"), ("fit starlink", "as_json"),
+    ("validate opensand", "as_json"), 
+    ("validate linux", "as_json"), 
+    ("validate routes", "as_json"), 
+    ("validate starlink", "as_json"), ("fit starlink", "as_json"),
 }  # fmt: skip
 
 CASES = [
@@ -395,6 +408,14 @@ def commands() -> dict[str, list[str]]:
         for below, command in getattr(one, "commands", {"": one}).items():
             found[f"{name} {below}".strip()] = [parameter.name for parameter in command.params]
     return found
+
+
+@pytest.mark.parametrize("order", [("--json", "--markdown"), ("--markdown", "--json")])
+def test_one_of_two_forms_would_have_no_effect(furnished: Path, order: tuple[str, str]) -> None:
+    for command in WORKS:
+        if command.startswith("validate "):
+            code, _, said = call(*command.split(), "--reference", str(furnished / "folder"), *order)
+            assert code == 2 and "--json and --markdown: one of them would have no effect" in said, command
 
 
 def test_every_parameter_of_every_command_is_tried() -> None:

@@ -7,6 +7,7 @@ import "./workspace.mjs";
 import "./moments.mjs";
 import "./compare.mjs";
 import "./numbers.mjs";
+import "./sources.mjs";
 import "./access.mjs";
 
 after(close);

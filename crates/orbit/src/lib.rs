@@ -42,7 +42,7 @@ pub use error::OrbitError;
 pub use ground::{GroundPoint, GroundStation, Look, Site};
 pub use index::SkyIndex;
 pub use motion::{CircularOrbit, Motion, Orbit, distance_km, earth_fixed_positions};
-pub use passes::{Pass, passes};
+pub use passes::{Pass, passes, passes_over};
 pub use planes::{FoundPlane, FoundShell, LeftOut, PhaseInFlight, Place, Planes, turn_between};
 pub use presets::{Preset, PresetShell, geostationary, preset, presets};
 pub use read::{ElementError, ElementFile, ElementFormat, ElementPlace, ElementProblem, ElementSet, read_elements};

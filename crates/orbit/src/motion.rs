@@ -182,6 +182,14 @@ impl Motion {
         }
     }
 
+    /// The track of a user who moves over the Earth.
+    pub fn track(&self) -> Option<&Track> {
+        match &self.0 {
+            Kind::Track { track, .. } => Some(track),
+            Kind::Circle(_) | Kind::Flight { .. } => None,
+        }
+    }
+
     /// Position in the inertial frame, which coincides with the Earth-fixed one at t = 0.
     pub fn inertial_km(&self, t: Time) -> Vec3 {
         let turned = |fixed: Vec3, rate_rad_s: f64| {

@@ -25,9 +25,21 @@ pub struct Pass {
 /// The passes of a satellite over a station between two instants, in order. A mask below the horizon is the horizon.
 /// Maxima of the elevation that are less than 20 s apart count as one.
 pub fn passes(earth: &Earth, site: &Site, satellite: &Motion, from: Time, until: Time, mask: Angle) -> Vec<Pass> {
+    passes_over(earth, |_| *site, satellite, from, until, mask)
+}
+
+/// The same over a user on the move, who is at a site at each instant.
+pub fn passes_over(
+    earth: &Earth,
+    site: impl Fn(Time) -> Site,
+    satellite: &Motion,
+    from: Time,
+    until: Time,
+    mask: Angle,
+) -> Vec<Pass> {
     let sin_mask = libm::sin(mask.radians());
     let height = |t: Time| {
-        let place = satellite.earth_fixed_km(earth, t);
+        let (site, place) = (site(t), satellite.earth_fixed_km(earth, t));
         // Less than any sine where a mask below the horizon looks at the Earth.
         let is_hidden = sin_mask < 0.0 && is_below_horizon(earth, site.position(), place);
         if is_hidden { -2.0 } else { site.sin_elevation(place) }
@@ -176,6 +188,23 @@ mod tests {
             assert!(differ(a.rise, b.rise) < 0.1 && differ(a.set, b.set) < 0.1, "{a:?} {b:?}");
             assert!((a.highest.degrees() - b.highest.degrees()).abs() < 1e-6, "{a:?} {b:?}");
         }
+    }
+
+    #[test]
+    fn a_user_who_flies_below_a_satellite_keeps_it_for_longer() {
+        let (earth, satellite, mask) = (Earth::NS2, motion(90.0, 0.0), Angle::from_degrees(10.0));
+        // The satellite comes over the south pole at 1507 s.
+        let until = Time::from_secs_f64(4_000.0);
+        let along = |t: Time| site(-60.0 + (t.as_secs_f64() - 1_507.0).max(0.0) * 0.02, 0.0);
+        let stays = passes(&earth, &along(Time::ZERO), &satellite, Time::ZERO, until, mask);
+        let flies = passes_over(&earth, along, &satellite, Time::ZERO, until, mask);
+        let seconds = |pass: &Pass| pass.set.since(pass.rise).as_secs_f64();
+        assert_eq!((stays.len(), flies.len()), (1, 1));
+        // The satellite goes 0.0597° a second, the user a third of it; the Earth turns away below.
+        let ratio = seconds(&flies[0]) / seconds(&stays[0]);
+        assert!((ratio - 0.0597 / (0.0597 - 0.02)).abs() < 0.1, "{ratio}");
+        let up = |t: Time| along(t).look(satellite.earth_fixed_km(&earth, t)).elevation.degrees();
+        assert!((up(flies[0].rise) - 10.0).abs() < 1e-3 && (up(flies[0].set) - 10.0).abs() < 1e-3);
     }
 
     #[test]

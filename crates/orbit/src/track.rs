@@ -67,6 +67,11 @@ impl Track {
         ahead.map_or(site, |ahead| site.heading_for(ahead))
     }
 
+    /// When it is at its waypoints, where it may turn and change its speed.
+    pub fn turns(&self) -> impl Iterator<Item = Time> + '_ {
+        self.waypoints.iter().map(|waypoint| waypoint.at)
+    }
+
     /// The greatest height above the ellipsoid, km.
     pub fn highest_km(&self) -> f64 {
         self.waypoints.iter().map(|waypoint| waypoint.height_km).fold(f64::NEG_INFINITY, f64::max)

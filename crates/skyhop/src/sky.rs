@@ -4,7 +4,7 @@ use crate::Error;
 use crate::paths::{Network, hops};
 use serde_json::{Value, json};
 use skyhop_base::{Duration, Index, Time};
-use skyhop_orbit::{Earth, GroundPoint, Motion, Phasing, Preset, Vec3, Walker, passes};
+use skyhop_orbit::{Earth, GroundPoint, Motion, Phasing, Preset, Track, Vec3, Walker, passes_over};
 use skyhop_scenario::Scenario;
 use skyhop_topology::{LinkKind, NodeId, NodeKind, Topology, TopologySpec};
 
@@ -87,7 +87,8 @@ pub fn sky_at(scenario: &Scenario, at_s: f64, seed: u64) -> Result<Value, Error>
 }
 
 /// Every pass of every satellite over every station during the scenario, in the order of their beginning. Elevations
-/// are counted from the station's mask; a station on the move is taken where it begins.
+/// are counted from the station's mask; obstructions and ranges do not count. A pass under way at the start or at the
+/// end of the scenario is cut there.
 ///
 /// # Errors
 /// [`Error::Simulation`].
@@ -108,10 +109,12 @@ pub fn passes_of(scenario: &Scenario) -> Result<Value, Error> {
         let NodeKind::Station(station) = node.kind else { continue };
         let own = options.stations.iter().find(|options| options.station == NodeId::from_usize(index));
         let mask = own.and_then(|own| own.elevation_mask).unwrap_or(mask);
-        let site = station.site(&earth);
+        let (still, track) = (station.site(&earth), own.and_then(|own| own.track.as_ref()));
+        let site = |t: Time| track.map_or(still, |track| track.site(&earth, t));
         for (satellite, motion) in &satellites {
-            for pass in passes(&earth, &site, motion, Time::ZERO, end, mask) {
-                found.push((pass, node.name.as_str(), *satellite, site.look(motion.earth_fixed_km(&earth, pass.rise))));
+            for pass in passes_over(&earth, site, motion, Time::ZERO, end, mask) {
+                let at_rise = site(pass.rise).look(motion.earth_fixed_km(&earth, pass.rise));
+                found.push((pass, node.name.as_str(), *satellite, at_rise));
             }
         }
     }
@@ -214,8 +217,10 @@ pub(crate) fn element_planes(scenario: &Scenario) -> Option<Value> {
 }
 
 /// Earth-fixed positions in metres of all satellites and stations, every `step_s` seconds from the start to the end
-/// and once behind it, so that interpolation needs no end: `{"step_s", "epoch", "nodes": [{"name", "kind", "xyz_m"}]}`.
-/// A satellite that comes down after the end, but before the last position, stays where it is at the end.
+/// and once behind it, so that interpolation needs no end: `{"step_s", "epoch", "nodes": [{"name", "kind", "times_s",
+/// "xyz_m"}]}`. A station on a track has positions at its waypoints, too, and is on a nearly straight line between
+/// neighbouring ones: `times_s` says when, and is null for all others. A satellite that comes down after the end, but
+/// before the last position, stays where it is at the end.
 ///
 /// # Errors
 /// [`Error::Step`] for a step that is not a time or makes too many positions; [`Error::Simulation`].
@@ -245,9 +250,20 @@ fn node_ephemeris(topology: &Topology, node: NodeId, moments: &[Time], end: Time
     let flies = |position: &Vec3| *position != Vec3::ZERO;
     let position = |t: Time| topology.position(node, t).filter(flies).or_else(|| topology.position(node, t.min(end)));
     let at = |&t: &Time| position(t).map(|p| [metres(p.x), metres(p.y), metres(p.z)]);
-    let xyz_m: Vec<f64> = moments.iter().filter_map(at).flatten().collect();
+    let on_track = topology.track(node).map(|track| with_turns(moments, track));
+    let xyz_m: Vec<f64> = on_track.as_deref().unwrap_or(moments).iter().filter_map(at).flatten().collect();
+    let times_s = on_track.map(|times| times.iter().map(|time| time.as_secs_f64()).collect::<Vec<_>>());
     let kind = if topology.is_station(node) { "station" } else { "satellite" };
-    json!({ "name": topology.nodes()[node].name, "kind": kind, "xyz_m": xyz_m })
+    json!({ "name": topology.nodes()[node].name, "kind": kind, "times_s": times_s, "xyz_m": xyz_m })
+}
+
+/// The moments and the waypoints of a track among them, in order.
+fn with_turns(moments: &[Time], track: &Track) -> Vec<Time> {
+    let last = moments.last().copied().unwrap_or(Time::ZERO);
+    let mut times: Vec<Time> = moments.iter().copied().chain(track.turns().filter(|&turn| turn < last)).collect();
+    times.sort_unstable();
+    times.dedup();
+    times
 }
 
 /// The constellations that have a name, the geostationary ones excepted: `[{"name", "aliases", "satellites", "source",
@@ -333,6 +349,32 @@ mod tests {
         // The outage after a handover.
         let (hub, _) = at(45.5);
         assert!(all(&hub, false), "{hub}");
+    }
+
+    #[test]
+    fn passes_over_a_station_on_a_track_are_those_over_where_it_is() {
+        let at = |at: &str, latitude: &str| json!({ "at": at, "latitude": latitude, "longitude": "10 deg" });
+        let scenario = scenario(&json!({
+            "duration": "2 h", "profile": "rfc",
+            "constellation": { "preset": "iridium", "gsl": { "rate": "1 Mbit/s", "elevation_mask": "20 deg" } },
+            "stations": { "plane": { "track": [at("0 s", "50 deg"), at("2 h", "30 deg")] } },
+        }));
+        let found = passes_of(&scenario).unwrap();
+        let inside = |pass: &&Value| pass["rise_s"].as_f64() > Some(3600.0) && pass["set_s"].as_f64() < Some(7200.0);
+        let late: Vec<&Value> = found.as_array().unwrap().iter().filter(inside).collect();
+        assert!(late.len() > 5, "{found}");
+        for pass in late {
+            let t = Time::from_secs_f64(pass["rise_s"].as_f64().unwrap());
+            let topology = scenario.topology(1).unwrap();
+            let node = |name: &Value| {
+                (0..topology.nodes().len())
+                    .map(NodeId::from_usize)
+                    .find(|&node| *name == topology.nodes()[node].name)
+                    .unwrap()
+            };
+            let look = topology.look(node(&pass["station"]), node(&pass["satellite"]), t).unwrap();
+            assert!((look.elevation.degrees() - 20.0).abs() < 1e-3, "{pass}");
+        }
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::{
     NodeId, NodeKind, NodeSpec, Path, PathHop, SkyOptions, TopologyError, TopologySpec, Why, WiredLink,
 };
 use skyhop_base::{Duration, Index, IndexVec, Time};
-use skyhop_orbit::{Earth, Look, Motion, Vec3};
+use skyhop_orbit::{Earth, Look, Motion, Track, Vec3};
 
 /// Nodes, links and routes of a network at a moment that moves on with [`Topology::advance`].
 #[derive(Clone, Debug)]
@@ -338,6 +338,11 @@ impl Topology {
     pub fn position(&self, node: NodeId, at: Time) -> Option<Vec3> {
         let placed = self.nodes[node].kind != NodeKind::Wired;
         placed.then(|| self.sky.motion(node).earth_fixed_km(&self.sky.earth, at))
+    }
+
+    /// The track of a station that moves.
+    pub fn track(&self, station: NodeId) -> Option<&Track> {
+        self.sky.motion(station).track()
     }
 
     /// Where a station sees a satellite; `None` unless it is a station and the other one has a place.

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from skyhop import texts
+from skyhop import durations, texts
 
 #: Length of a run where neither the source nor an option says one, s.
 DURATION_S = 60.0
@@ -101,6 +101,8 @@ def link(
         said.append("Both directions follow the one recording.")
     else:
         made |= {"forward": {"trace": traces[0]}, "backward": {"trace": traces[1]}}
+    if wanted.duration is not None and durations.seconds(wanted.duration) > duration_s + 1e-9:
+        said.append(f"The run is longer than the recording, which repeats after {duration_s:.6g} s.")
     flow = {"name": "download", "from": "server", "to": "client", "tcp": "cubic", "application": "ftp"}
     said.append("The flow is an example: a CUBIC download that always has data.")
     sections = {"duration": wanted.duration or seconds(duration_s), "links": [made], "flows": [flow]}

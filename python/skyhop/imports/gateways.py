@@ -74,6 +74,8 @@ def read(sources: Sequence[Path], wanted: Wanted) -> Draft:
         said.append(f"{others} other feature{'s are' if others > 1 else ' is'} not a point and left out.")
     if twice:
         said.append(f"{twice} places within about a kilometre of another one count as the same site.")
+    if wanted.rate is None:
+        said.append("The rate from each gateway to the PoP is an example, 10 Gbit/s: give --rate.")
     if wanted.delay is None:
         said.append("The delay from each gateway to the PoP is an example, 2 ms: give --delay or write it by distance.")
     said.append(

@@ -40,22 +40,27 @@ def read_graphml(sources: Sequence[Path], wanted: Wanted) -> Draft:
     graph = root.find(f"{space}graph")
     if graph is None:
         raise ImportProblem(f"{path}: holds no graph, so it is not GraphML")
-    titles = {key.get("id"): key.get("attr.name") or "" for key in root.iter(f"{space}key")}
+    keys = list(root.iter(f"{space}key"))
+    titles = {key.get("id"): key.get("attr.name") or "" for key in keys}
 
-    def values(element: ElementTree.Element) -> dict[str, str]:
-        data = element.findall(f"{space}data")
-        return {titles.get(one.get("key")) or str(one.get("key")): (one.text or "").strip() for one in data}
+    def values(element: ElementTree.Element, kind: str) -> dict[str, str]:
+        # An element without a value has the default of the key.
+        own = [key for key in keys if key.get("for", "all") in (kind, "all")]
+        default = {key.get("id"): key.findtext(f"{space}default") for key in own}
+        told = {one.get("key"): one.text for one in element.findall(f"{space}data")}
+        known = {key: text for key, text in (default | told).items() if text is not None or key in told}
+        return {titles.get(key) or str(key): (text or "").strip() for key, text in known.items()}
 
     nodes: dict[str, dict[str, str]] = {}
     for node in graph.findall(f"{space}node"):
-        nodes[str(node.get("id"))] = values(node)
+        nodes[str(node.get("id"))] = values(node, "node")
     edges = []
     for number, edge in enumerate(graph.findall(f"{space}edge"), 1):
         ends = [str(edge.get("source")), str(edge.get("target"))]
         for end in ends:
             if end not in nodes:
                 raise ImportProblem(f"{path}, edge {number}: there is no node {end!r}")
-        edges.append(_Edge(ends[0], ends[1], values(edge), f"{path}, edge {number} ({ends[0]} to {ends[1]})"))
+        edges.append(_Edge(ends[0], ends[1], values(edge, "edge"), f"{path}, edge {number} ({ends[0]} to {ends[1]})"))
     return _draft(path, nodes, edges, wanted, directed=graph.get("edgedefault") == "directed")
 
 
@@ -64,6 +69,8 @@ def read_edges(sources: Sequence[Path], wanted: Wanted) -> Draft:
     (path,) = _one(sources)
     rows = csv.DictReader(io.StringIO(text_of(path)))
     titles = {title.strip().lower(): title for title in rows.fieldnames or [] if title}
+    if len(titles) < len([title for title in rows.fieldnames or [] if title]):
+        raise ImportProblem(f"{path}: two columns have one name: leave one of them out")
     a, b = (next((titles[name] for name in names if name in titles), None) for names in (_FROM, _TO))
     if a is None or b is None:
         raise ImportProblem(f"{path}: needs the columns from and to, and as wanted rate_mbps and delay_ms")
@@ -135,6 +142,9 @@ def _draft(
     notes = [f"{path.name}: {len(nodes)} nodes, {len(links)} links."]
     if by_distance:
         notes.append(f"{by_distance} delays follow from the great circle between the nodes, in fibre (index 1.468).")
+    if unused := _unused(edges):
+        are = "is" if len(unused) == 1 else "are"
+        notes.append(f"Links have a rate and a delay here: {', '.join(unused)} {are} not used.")
     if directed:
         notes.append("The graph is directed: a link without its opposite serves both directions alike.")
     flows = [_ends(names, pair) for pair in wanted.flows]
@@ -166,7 +176,13 @@ def _place(values: Mapping[str, str]) -> tuple[float, float] | None:
 
 def _told(edge: _Edge) -> tuple[str | None, str | None]:
     """Rate and delay of a link, as a scenario says them; None where it does not say one."""
-    rate = delay = None
+    told: dict[str, tuple[str, str]] = {}
+
+    def tell(key: str, title: str, said: str) -> None:
+        if key in told and told[key][1] != said:
+            raise ImportProblem(f"{edge.where}: {told[key][0]} and {title} say different things: leave one of them out")
+        told.setdefault(key, (title, said))
+
     for title, value in edge.values.items():
         if not value.strip():
             continue
@@ -177,7 +193,7 @@ def _told(edge: _Edge) -> tuple[str | None, str | None]:
                 "delay",
                 "latency",
             ):
-                delay = f"{text[1]} {text[2]}"
+                tell("delay", title, f"{text[1]} {text[2]}")
                 continue
             else:
                 found = link_csv.column(title)
@@ -191,10 +207,25 @@ def _told(edge: _Edge) -> tuple[str | None, str | None]:
         except ValueError:
             raise ImportProblem(f"{edge.where}: {title} is {value!r}, which is not a number that can be") from None
         if found[0] == "rate_bps":
-            rate = f"{number:.12g} bit/s".replace("e+", "e")
+            tell("rate", title, f"{number:.12g} bit/s".replace("e+", "e"))
         else:
-            delay = seconds(number)
+            tell("delay", title, seconds(number))
+    rate, delay = (told.get(key, (None, None))[1] for key in ("rate", "delay"))
     return rate, delay
+
+
+def _unused(edges: list[_Edge]) -> list[str]:
+    """Titles of values that a recording of a link would have, and a network here has not: losses, round trips."""
+    titles = dict.fromkeys(title for edge in edges for title, value in edge.values.items() if value.strip())
+    found = []
+    for title in titles:
+        try:
+            known = link_csv.column(title)
+        except ImportProblem:
+            continue
+        if known is not None and known[0] not in ("rate_bps", "delay_s"):
+            found.append(title)
+    return found
 
 
 def _ends(names: Mapping[str, str], pair: tuple[str, str]) -> tuple[str, str]:

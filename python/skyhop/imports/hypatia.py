@@ -40,6 +40,14 @@ def read(sources: Sequence[Path], wanted: Wanted) -> Draft:
         f"{satellites} satellites, {len(isls)} links between them, {len(stations)} stations, {len(flows)} flows.",
         "A station has a link of its own to each satellite in range; Hypatia's has one interface, which all share.",
     ]
+    if config.get("satellite_network_force_static") == "true":
+        raise ImportProblem(
+            "config_ns3.properties says satellite_network_force_static=true, a sky that stands still, which a scenario "
+            "cannot say"
+        )
+    others = [key for key in ("enable_udp_burst_scheduler", "enable_pingmesh_scheduler") if config.get(key) == "true"]
+    if others:
+        notes.append(f"Only the TCP flows are taken; config_ns3.properties has other traffic: {', '.join(others)}.")
     rates, queues = {}, {}
     for kind in ("isl", "gsl"):
         told = config.get(f"{kind}_data_rate_megabit_per_s")
@@ -78,7 +86,7 @@ def read(sources: Sequence[Path], wanted: Wanted) -> Draft:
         "profile": "rfc",
         "routing": {"every": every},
         "constellation": {
-            "elements": "satellites.tle", "epoch": epoch.strftime("%Y-%m-%dT%H:%M:%SZ"), "isl": isl, "gsl": gsl,
+            "elements": "satellites.tle", "epoch": f"{epoch.isoformat()}Z", "isl": isl, "gsl": gsl,
         },
         "stations": stations,
         "flows": flows,

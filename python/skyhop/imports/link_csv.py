@@ -7,9 +7,10 @@ import io
 import math
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from skyhop.imports.draft import Draft, ImportProblem, Wanted, link, one_or_two, text_of
+from skyhop.imports.draft import Draft, ImportProblem, Wanted, link, one_or_two, seconds, text_of
 
 #: Column of the engine's table → (other names, unit in the name → factor to the engine's unit). Half of a round trip
 #: is taken as the one-way delay.
@@ -30,7 +31,7 @@ def column(title: str) -> tuple[str, float] | None:
 
     Raises ImportProblem for a quantity without a unit, and for one in bytes per second, which is eight times as much.
     """
-    name = re.sub(r"[^a-z0-9%]+", "_", title.strip().lower().replace("/s", "_s").replace("%", "percent")).strip("_")
+    name = _plain(title)
     for wanted, (names, units) in _COLUMNS.items():
         match = re.fullmatch(rf"(?:{names})(?:_(.+))?", name)
         if match is None:
@@ -51,25 +52,71 @@ def column(title: str) -> tuple[str, float] | None:
     return None
 
 
+def _plain(title: str) -> str:
+    """A title in small letters and underscores."""
+    return re.sub(r"[^a-z0-9%]+", "_", title.strip().lower().replace("/s", "_s").replace("%", "percent")).strip("_")
+
+
 def read(sources: Sequence[Path], wanted: Wanted) -> Draft:
     """A link with the recordings as tables."""
     one_or_two(sources, "csv")
-    files, traces, duration_s, has, notes = {}, [], 0.0, [], []
-    for path, name in zip(sources, ("up.csv", "down.csv"), strict=False):
-        text, columns, end_s, said = _table(path)
-        files[name] = text
-        traces.append({"table": name})
-        duration_s = max(duration_s, end_s)
-        has.append(columns)
-        notes += said
-    if len({frozenset(one) for one in has}) > 1:
+    tables = [_table(path) for path in sources]
+    if len({frozenset(one.columns) for one in tables}) > 1:
         raise ImportProblem(f"{sources[0]} and {sources[1]} have different columns: give both the same")
-    needs = {key for key, one in (("rate", "rate_bps"), ("delay", "delay_s")) if one not in has[0]}
-    return link(traces, wanted, needs=needs, files=files, duration_s=duration_s, notes=list(dict.fromkeys(notes)))
+    # Both directions have one clock: what was recorded at a time happens at one time.
+    start_s, end_s = min(one.times_s[0] for one in tables), max(one.end_s for one in tables)
+    if max(one.times_s[0] for one in tables) >= min(one.end_s for one in tables):
+        raise ImportProblem(
+            f"{sources[0]} and {sources[1]} have no time in common: {' and '.join(one.span for one in tables)}; count "
+            "the times of both from the same moment"
+        )
+    files, traces, notes = {}, [], [note for one in tables for note in one.notes]
+    if start_s != 0:
+        notes.append(f"{start_s:.9g} s of the recording is t = 0 of the scenario.")
+    for path, one, name in zip(sources, tables, ("up.csv", "down.csv"), strict=False):
+        files[name] = one.text(start_s)
+        traces.append({"table": name, "period": seconds(end_s - start_s)})
+        if one.times_s[0] > start_s:
+            later_s = one.times_s[0] - start_s
+            notes.append(f"{path.name} begins {later_s:.6g} s later: its first row holds from t = 0 on.")
+        if one.end_s < end_s - 1e-9:
+            notes.append(f"{path.name} ends {end_s - one.end_s:.6g} s earlier: its last row holds until then.")
+    needs = {key for key, one in (("rate", "rate_bps"), ("delay", "delay_s")) if one not in tables[0].columns}
+    unique = list(dict.fromkeys(notes))
+    return link(traces, wanted, needs=needs, files=files, duration_s=end_s - start_s, notes=unique)
 
 
-def _table(path: Path) -> tuple[str, list[str], float, list[str]]:
-    """The engine's table, its columns besides the time, when it ends (s), and what to know."""
+@dataclass(frozen=True)
+class _Table:
+    """A recording in the engine's units, with the times of its file."""
+
+    columns: list[str]
+    """Without the time."""
+    times_s: list[float]
+    values: list[list[float]]
+    """The values of each row in the order of `columns`."""
+    notes: list[str]
+
+    @property
+    def end_s(self) -> float:
+        """The last row holds as long as the one before it."""
+        return 2 * self.times_s[-1] - self.times_s[-2]
+
+    @property
+    def span(self) -> str:
+        """From when to when it is, as text."""
+        return f"{self.times_s[0]:.9g} to {self.end_s:.9g} s"
+
+    def text(self, start_s: float) -> str:
+        """The engine's table, with times from `start_s` on; it begins at 0."""
+        times = [0.0, *(at - start_s for at in self.times_s[1:])]
+        lines = [
+            ",".join([f"{at:.9f}", *(f"{one:.12g}" for one in row)]) for at, row in zip(times, self.values, strict=True)
+        ]
+        return "\n".join([",".join(["time_s", *self.columns]), *lines]) + "\n"
+
+
+def _table(path: Path) -> _Table:
     rows = list(csv.reader(io.StringIO(text_of(path))))
     rows = [row for row in rows if any(cell.strip() for cell in row) and not row[0].lstrip().startswith("#")]
     if len(rows) < 3:
@@ -91,6 +138,11 @@ def _table(path: Path) -> tuple[str, list[str], float, list[str]]:
     notes = [
         f"{path.name}: column {title!r} is not used." for title, one in zip(rows[0], found, strict=True) if not one
     ]
+    notes += [
+        f"{path.name}: column {title!r} is a share (0.02 is 2 %); call it loss_percent if it is not."
+        for title in rows[0]
+        if re.fullmatch(_COLUMNS["loss"][0], _plain(title))
+    ]
     if "rtt_s" in names:
         notes.append("Half of a recorded round-trip time is taken as the one-way delay.")
     values: list[dict[str, float]] = []
@@ -104,17 +156,12 @@ def _table(path: Path) -> tuple[str, list[str], float, list[str]]:
             ) from None
         if not all(map(math.isfinite, values[-1].values())):
             raise ImportProblem(f"{path}, row {number}: {','.join(row)[:60]!r} has not a number in each column")
-    start = values[0]["time_s"]
-    if start != 0:
-        notes.append(f"{path.name} begins at {start:.9g} s, which is t = 0 of the scenario.")
-    lines, columns = [], [("delay_s" if name == "rtt_s" else name) for name in names if name != "time_s"]
-    times = [one["time_s"] - start for one in values]
+    columns = [("delay_s" if name == "rtt_s" else name) for name in names if name != "time_s"]
+    times = [row_of["time_s"] for row_of in values]
     for at, before, number in zip(times[1:], times, range(3, len(rows) + 1), strict=False):
         if at <= before:
             raise ImportProblem(f"{path}, row {number}: its time is not later than that of the row above")
-    for at, one in zip(times, values, strict=True):
-        if "rtt_s" in one:
-            one["delay_s"] = one["rtt_s"] / 2
-        lines.append(",".join([f"{at:.9f}", *(f"{one[name]:.12g}" for name in columns)]))
-    text = "\n".join([",".join(["time_s", *columns]), *lines]) + "\n"
-    return text, columns, 2 * times[-1] - times[-2], notes
+    for row_of in values:
+        if "rtt_s" in row_of:
+            row_of["delay_s"] = row_of["rtt_s"] / 2
+    return _Table(columns, times, [[row_of[name] for name in columns] for row_of in values], notes)

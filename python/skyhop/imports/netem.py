@@ -1,17 +1,20 @@
 """Commands of tc-netem(8) with `sleep` between them, as scripts have them that replay a link.
 
-`delay` and `loss` of a command are 0 unless it says them, and `rate` stays, as in the kernel's `netem_change`
-(net/sched/sch_netem.c): delay and loss are in the structure that each command sends, the rate is an attribute.
+`delay` and `loss` of a command are 0 unless it says them, its `limit` 1000, and `rate` stays, as in the kernel's
+`netem_change` (net/sched/sch_netem.c): the first three are in the structure that each command sends (tc fills it with a
+limit of 1000), the rate is an attribute.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from skyhop import durations
 from skyhop.imports.draft import DURATION_S, Draft, ImportProblem, Wanted, link, one_or_two, seconds, text_of
 
 #: Units of tc(8): bits per second have "bit", bytes per second "bps"; a time without a unit is in microseconds.
@@ -51,7 +54,7 @@ class _Setting:
     rate_bps: float | None = None
     delay_s: float = 0.0
     loss: float = 0.0
-    packets: int | None = None
+    packets: int = 1000
 
 
 def read(sources: Sequence[Path], wanted: Wanted) -> Draft:
@@ -61,8 +64,13 @@ def read(sources: Sequence[Path], wanted: Wanted) -> Draft:
     has_rate = {any(setting.rate_bps is not None for _, setting in steps) for steps, _ in scripts}
     if len(has_rate) > 1:
         raise ImportProblem(f"{sources[0]} and {sources[1]}: one sets a rate and the other does not")
-    files, traces, duration_s, packets = {}, [], 0.0, set()
-    for path, (steps, end_s), name in zip(sources, scripts, ("up.csv", "down.csv"), strict=False):
+    files, traces, packets = {}, [], set()
+    ends = [end_s if end_s > steps[-1][0] else steps[-1][0] + DURATION_S for steps, end_s in scripts]
+    duration_s = max(ends)
+    if wanted.duration is not None and (wanted_s := durations.seconds(wanted.duration)) > duration_s:
+        # The last command holds on.
+        duration_s = wanted_s
+    for path, (steps, _), name in zip(sources, scripts, ("up.csv", "down.csv"), strict=False):
         columns = ["time_s", *(["rate_bps"] if True in has_rate else []), "delay_s", "loss"]
         lines = [",".join(columns)]
         for at, one in steps:
@@ -72,13 +80,14 @@ def read(sources: Sequence[Path], wanted: Wanted) -> Draft:
             lines.append(",".join([f"{at:.9f}", *rate, f"{one.delay_s:.12g}", f"{one.loss:.12g}"]))
             packets.add(one.packets)
         files[name] = "\n".join(lines) + "\n"
-        period_s = end_s if end_s > steps[-1][0] else steps[-1][0] + DURATION_S
-        traces.append({"table": name, "period": seconds(period_s)})
-        duration_s = max(duration_s, period_s)
+        # The last command of a shorter script holds on.
+        traces.append({"table": name, "period": seconds(duration_s)})
     if len(packets) > 1:
-        raise ImportProblem("the limit of the queue changes from one command to another, which a scenario cannot say")
-    # netem's limit counts the packets that are delayed, too, so the default is 1000 (tc-netem(8)).
-    extra = {"queue": {"drop_tail": {"packets": packets.pop() or 1000}}}
+        raise ImportProblem(
+            "the limit of the queue changes from one command to another, which a scenario cannot say; a command "
+            "without a limit sets 1000"
+        )
+    extra = {"queue": {"drop_tail": {"packets": packets.pop()}}}
     notes = (
         "netem's limit counts packets that wait for their delay; the queue of this link counts waiting packets only.",
     )
@@ -91,6 +100,8 @@ def _script(path: Path) -> tuple[list[tuple[float, _Setting]], float]:
     now_s = 0.0
     setting = _Setting()
     steps: list[tuple[float, _Setting]] = []
+    devices: set[str] = set()
+    places: set[str] = set()
     for number, line in enumerate(text_of(path).splitlines(), 1):
         where = f"{path}, line {number}"
         for part in line.split(";"):
@@ -104,6 +115,20 @@ def _script(path: Path) -> tuple[list[tuple[float, _Setting]], float]:
             if words[0] == "sleep" and len(words) == 2:
                 now_s += _number(words[1], _SLEEPS, where)
             elif words[:2] == ["tc", "qdisc"] and "netem" in words and words[2:3] != ["del"]:
+                devices |= {after for before, after in itertools.pairwise(words) if before == "dev"}
+                if len(devices) > 1:
+                    raise ImportProblem(
+                        f"{where}: the commands are for {' and '.join(sorted(devices))}: give each device a file of "
+                        "its own, the one up and the other down"
+                    )
+                head = words[: words.index("netem")]
+                places |= {"root"} & set(head)
+                places |= {f"parent {after}" for before, after in itertools.pairwise(head) if before == "parent"}
+                if len(places) > 1:
+                    raise ImportProblem(
+                        f"{where}: one netem stands at {' and another at '.join(sorted(places))}, whose delays and "
+                        "losses add up: write one command that says both"
+                    )
                 setting = _set(words[words.index("netem") + 1 :], setting, where)
                 if steps and steps[-1][0] == now_s:
                     steps.pop()
@@ -118,7 +143,7 @@ def _script(path: Path) -> tuple[list[tuple[float, _Setting]], float]:
 
 
 def _set(words: list[str], before: _Setting, where: str) -> _Setting:
-    made = _Setting(rate_bps=before.rate_bps, packets=before.packets)
+    made = _Setting(rate_bps=before.rate_bps)
     at = 0
 
     def value() -> str:

@@ -56,7 +56,7 @@ def read(sources: Sequence[Path], wanted: Wanted) -> Draft:
         raise ImportProblem(
             f"{sources[1].name} holds no address with a name such as customer.sttlwax1.pop.starlinkisp.net"
         )
-    serves, unnamed = _served(feed, names)
+    serves, unnamed, divided = _served(feed, names)
     places: dict[str, tuple[str, float, float]] = {}
     unplaced = []
     for code, cities in serves.items():
@@ -100,6 +100,8 @@ def read(sources: Sequence[Path], wanted: Wanted) -> Draft:
         f"{code},{places[code][1]:.4f},{places[code][2]:.4f}\n" for code in sorted(places)
     )
     said = [f"{len(places)} PoPs serve {len(rows) - 1} cities; {len(feed)} prefixes, {unnamed} of them without a name."]
+    if divided:
+        said.append(f"Prefixes with addresses of several PoPs, of which that of the first address counts: {divided}.")
     if unplaced:
         said.append(f"No city of the list has the letters of {', '.join(sorted(unplaced))}: left out.")
     if nowhere:
@@ -148,23 +150,24 @@ def _names(text: str) -> Iterator[tuple[Address, str]]:
 
 def _served(
     feed: Sequence[tuple[Network, str, str, str]], names: dict[Address, str]
-) -> tuple[dict[str, Counter[tuple[str, str]]], int]:
-    """Prefixes of each country and city by PoP, and how many prefixes hold no named address."""
-    by_prefix: dict[Network, str] = {}
+) -> tuple[dict[str, Counter[tuple[str, str]]], int, int]:
+    """Prefixes of each country and city by PoP, how many hold no named address, and how many those of several PoPs."""
+    by_prefix: dict[Network, list[str]] = defaultdict(list)
     lengths: dict[int, set[int]] = defaultdict(set)
     for prefix, *_ in feed:
         lengths[prefix.version].add(prefix.prefixlen)
     for address, code in names.items():
         for length in lengths[address.version]:
-            by_prefix.setdefault(ipaddress.ip_network((address, length), strict=False), code)
+            by_prefix[ipaddress.ip_network((address, length), strict=False)].append(code)
     serves: dict[str, Counter[tuple[str, str]]] = defaultdict(Counter)
-    unnamed = 0
+    unnamed = divided = 0
     for prefix, country, _, city in feed:
-        if prefix not in by_prefix:
-            unnamed += 1
-        elif city:
-            serves[by_prefix[prefix]][country, city] += 1
-    return serves, unnamed
+        codes = by_prefix.get(prefix, [])
+        unnamed += not codes
+        divided += len(set(codes)) > 1
+        if codes and city:
+            serves[codes[0]][country, city] += 1
+    return serves, unnamed, divided
 
 
 def _place(code: str, cities: Counter[tuple[str, str]]) -> tuple[str, float, float] | None:

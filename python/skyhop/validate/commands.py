@@ -17,8 +17,17 @@ from skyhop.validate import registry, tcp_flows, tcp_reactions, testbed_download
 _app = typer.Typer(help="Comparison with what the Linux kernel and other simulators did.")
 
 Cases = Annotated[list[str] | None, typer.Option("--case", metavar="NAME", help="Only this case.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")]
-AsMarkdown = Annotated[bool, typer.Option("--markdown", help="Print a table for a page.")]
+
+
+def _one_form(context: typer.Context, wanted: bool) -> bool:
+    """Ends the program for a second form of what is printed: the other one would have no effect."""
+    if wanted and any(context.params.get(name) for name in ("as_json", "as_markdown")):
+        terminal.fail("--json and --markdown: one of them would have no effect, so leave one out")
+    return wanted
+
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print what was found as JSON.", callback=_one_form)]
+AsMarkdown = Annotated[bool, typer.Option("--markdown", help="Print a table for a page.", callback=_one_form)]
 
 
 def _json(found: Any) -> str:

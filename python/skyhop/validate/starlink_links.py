@@ -318,22 +318,23 @@ def _repeated(name: str, transfer: Transfer, runs: list[Simulated]) -> list[Row]
     if transfer.resent is None:
         return []
     segments = float(np.sum(transfer.rate_bps * transfer.lengths_s)) / 8 / starlink_runs.SEGMENT_B
-    rows = [_counted(name, "repeated", transfer.resent, segments, float(np.mean([run.lost for run in runs])))]
+    rows = [_counted(name, "repeated", transfer.resent, segments, float(np.mean([run.resent for run in runs])))]
     if transfer.retransmits is None or not transfer.retransmits.any():
         return rows
     count = float(transfer.retransmits.sum())
     begin_s = transfer.start_s + transfer.omitted_s
     begins, lengths = transfer.sent_begins_s, transfer.sent_lengths_s
-    times = np.repeat(begin_s + begins + lengths / 2, transfer.retransmits.astype(int))
-    ends = begin_s % 60 + np.append(begins, begins[-1] + lengths[-1])
-    in_bins = np.concatenate([np.histogram(run.losses_s, ends)[0] for run in runs])
+    # A report says how many there were between two moments: the simulated ones are counted and placed alike.
+    ends = transfer.start_s % 60 + transfer.omitted_s + np.append(begins, begins[-1] + lengths[-1])
+    in_bins = np.array([np.histogram(run.resends_s, ends)[0] for run in runs])
     if in_bins.any():
         theirs, ours = (float(counts[counts > 0].mean()) for counts in (transfer.retransmits, in_bins))
         rows.append(_row(name, "repeated in a row", theirs, ours))
         # A few dozen are needed for a share; with 30 its standard deviation is a twentieth.
         if count >= 30:
-            near = float(np.mean(_near(np.concatenate([run.losses_s for run in runs]))))
-            rows.append(_row(name, "repeated near edges", float(np.mean(_near(times))), near))
+            near = _near(begin_s + begins + lengths / 2)
+            theirs, ours = (float(np.average(near, weights=one)) for one in (transfer.retransmits, in_bins.sum(axis=0)))
+            rows.append(_row(name, "repeated near edges", theirs, ours))
     return rows
 
 

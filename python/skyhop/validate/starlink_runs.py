@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from skyhop import api
+from skyhop.results import Run
 from skyhop.starlink.recordings import Floats, Recording
 from skyhop.starlink.transfers import Transfer, in_seconds
 
@@ -129,8 +130,10 @@ class Simulated:
 
     mean_bps: float
     per_second_bps: Floats
-    losses_s: Floats
-    """Unix times modulo a minute, s, at which data was lost."""
+    resends_s: Floats
+    """Unix times modulo a minute, s, at which the senders repeat lost segments. None for UDP."""
+    resent: float
+    """Segments that were sent again, over those delivered; NaN without any."""
     lost: float
     """Share of the data packets sent."""
     cwnd_bytes: float
@@ -160,7 +163,10 @@ def transfer_run(
     seed: int,
     longest_s: float = math.inf,
 ) -> Simulated:
-    """One run of the recorded transfer's flows, from its second of the minute on, over a wire with the profile."""
+    """One run of the recorded transfer's flows, from its second of the minute on, over a wire with the profile.
+
+    As in the recording the warm-up that iperf3 omits does not count.
+    """
     begin_s = transfer.start_s % 60
     count_s = begin_s + transfer.omitted_s
     end_s = min(count_s + transfer.duration_s, begin_s + longest_s)
@@ -169,34 +175,72 @@ def transfer_run(
     if transfer.is_udp or transfer.offered_bps > 0:
         rate = (transfer.offered_bps or FASTEST_BPS) / transfer.streams
         kind["application"] = {"constant_rate": {"rate": f"{rate:.0f} bit/s", "payload": f"{SEGMENT_B} B"}}
-    run = api.run(
-        {
-            "duration": f"{end_s:.3f} s",
-            "profile": "linux",
-            "links": [{"between": ["terminal", "server"], "delay": f"{delay_ms:.3f} ms", **profile}],
-            "flows": [{"name": f"f{n}", **ends, **kind, "start": f"{begin_s:.3f} s"} for n in range(transfer.streams)],
-            "records": {"grid": f"{STEP_S} s"},
-        },
-        seed=seed,
-    )
+
+    def simulated(until_s: float) -> Run:
+        return api.run(
+            {
+                "duration": f"{until_s:.3f} s",
+                "profile": "linux",
+                "links": [{"between": ["terminal", "server"], "delay": f"{delay_ms:.3f} ms", **profile}],
+                "flows": [
+                    {"name": f"f{n}", **ends, **kind, "start": f"{begin_s:.3f} s"} for n in range(transfer.streams)
+                ],
+                "records": {"grid": f"{STEP_S} s"},
+            },
+            seed=seed,
+        )
+
+    run = simulated(end_s)
+    link = "{from}->{to}".format(**ends)
     series = run.flow_series.filter(run.flow_series["time_s"] > count_s + STEP_S / 2)
     steps = series.group_by("time_s").agg(_sum("goodput_bps")).sort("time_s")
     begins = steps["time_s"].to_numpy() - STEP_S - count_s
     rates = steps["goodput_bps"].to_numpy()
-    losses = run.drops
-    link = "{from}->{to}".format(**ends)
-    losses = losses.filter((losses["link"] == link) & (losses["time_s"] > count_s))
-    sent = float(run.flows["packets_sent"].sum())
-    lost = float(run.drops.filter(run.drops["link"] == link).height)
+    sent, again, lost = _totals(run, link)
+    if transfer.omitted_s > 0:
+        # A run that ends with the warm-up has the same packets until then.
+        early = _totals(simulated(count_s), link)
+        sent, again, lost = sent - early[0], again - early[1], lost - early[2]
+    segments = float(np.sum(rates)) * STEP_S / 8 / SEGMENT_B
+    resends_s = np.empty(0) if transfer.is_udp else _resends_s(run, link, delay_ms / 1e3)
     cwnd, srtt = (series[key].drop_nulls().to_numpy() for key in ("cwnd", "srtt_s"))
     return Simulated(
         mean_bps=float(np.mean(rates)) if rates.size else math.nan,
         per_second_bps=in_seconds(begins, np.full(begins.size, STEP_S), rates) if rates.size else rates,
-        losses_s=losses["time_s"].to_numpy(),
+        resends_s=resends_s[resends_s > count_s],
+        resent=again / segments if segments else math.nan,
         lost=lost / sent if sent else math.nan,
         cwnd_bytes=float(np.mean(cwnd)) * SEGMENT_B if cwnd.size else math.nan,
         least_rtt_ms=1e3 * float(np.min(srtt)) if srtt.size else math.nan,
     )
+
+
+def _totals(run: Run, link: str) -> tuple[float, float, float]:
+    """Data packets that the flows sent, those of them that were sent again, and those that the link lost."""
+    (lost,) = run.links.filter(run.links["link"] == link)["dropped"]
+    return float(run.flows["packets_sent"].sum()), float(run.flows["retransmissions"].sum()), float(lost)
+
+
+def _resends_s(run: Run, link: str, back_s: float) -> Floats:
+    """When the sender can know of each loss on the link and sends the segment again, within a step of the series.
+
+    Packets that came before and after it tell it. A queue drops a segment when it arrives at the link: the sender knows
+    when the first ACK is back of those sent later. The path loses a segment when it would arrive, and the ACKs of the
+    next ones take `back_s`.
+    """
+    found = []
+    for (flow,), lost in run.drops.filter(run.drops["link"] == link).group_by("flow"):
+        times = lost["time_s"].to_numpy()
+        series = run.flow_series.filter(run.flow_series["flow"] == flow).drop_nulls("rtt_s").sort("time_s")
+        steps = series["time_s"].to_numpy()
+        # When the segment left that triggered the newest ACK of each step.
+        left = np.maximum.accumulate(steps - series["rtt_s"].to_numpy())
+        place = np.searchsorted(left, times)
+        known = np.append(steps, math.inf)[place] - STEP_S / 2
+        found.append(np.where((lost["cause"] == "queue").to_numpy(), known, times + back_s))
+    every: Floats = np.sort(np.concatenate([np.empty(0), *found]))
+    # The sender does not live to see the last ones.
+    return np.asarray(every[np.isfinite(every)])
 
 
 def _sum(column: str) -> Any:

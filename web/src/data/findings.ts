@@ -11,6 +11,7 @@ import { Curve } from "./curve";
 import { endingOf, fileBytesOf } from "./endings";
 import type { Happenings } from "./happenings";
 import { breath } from "./parquet";
+import { median } from "./quantile";
 import type { Run } from "./run";
 
 export type FindingKind = "nothing" | "stall" | "repair" | "slow" | "share" | "delay" | "ended";
@@ -171,32 +172,6 @@ class Flow {
     }
     return found.filter((one) => one.end - one.begin >= gap);
   }
-}
-
-/**
- * The value that stands in the middle when the values are sorted; it changes their order. Sorting a million would take
- * too long.
- */
-function median(values: Float64Array): number {
-  if (values.length === 0) return NaN;
-  const middle = values.length >> 1;
-  let [low, high] = [0, values.length - 1];
-  while (low < high) {
-    const pivot = values[(low + high) >> 1];
-    let [i, j] = [low, high];
-    while (i <= j) {
-      while (values[i] < pivot) i++;
-      while (values[j] > pivot) j--;
-      if (i > j) break;
-      [values[i], values[j]] = [values[j], values[i]];
-      i++;
-      j--;
-    }
-    if (middle <= j) high = j;
-    else if (middle >= i) low = i;
-    else break;
-  }
-  return values[middle];
 }
 
 /** Values with gaps closed: each gap takes the value before it, the first one the value after it. */

@@ -63,6 +63,28 @@ export class EarthModel {
     return Math.asin((dx * nx + dy * ny + dz * nz) / Math.hypot(dx, dy, dz)) / RADIANS;
   }
 
+  /** Whether the Earth hides a place from another one, as the engine has it: who flies sees below its level. */
+  hides(site: Place, target: Place): boolean {
+    // Where the ellipsoid is a sphere of radius 1.
+    const scaled = (place: Place): Vector => {
+      const [x, y, z] = this.fixed(place);
+      return [x / this.equatorKm, y / this.equatorKm, z / this.equatorKm / (1 - this.flattening)];
+    };
+    const from = scaled(site);
+    const to = scaled(target);
+    const line = [to[0] - from[0], to[1] - from[1], to[2] - from[2]];
+    const squared = dot(line, line);
+    const along = squared > 0 ? Math.min(Math.max(-dot(from, line) / squared, 0), 1) : 0;
+    const nearest = from.map((value, i) => value + line[i] * along);
+    // A millimetre: a station on the ground sees what stands level.
+    return Math.hypot(...nearest) < Math.min(Math.hypot(...from), 1) - 1e-10;
+  }
+
+  /** Whether a place stands above a station's mask and the Earth does not hide it, as the engine has it. */
+  sees(site: Place, target: Place, maskDeg: number): boolean {
+    return this.elevationDeg(site, target) > maskDeg && !(maskDeg < 0 && this.hides(site, target));
+  }
+
   /** Earth-fixed coordinates of a geodetic place, km. */
   private fixed({ latitude, longitude, altitudeKm }: Place): Vector {
     const sine = Math.sin(latitude * RADIANS);
@@ -79,11 +101,12 @@ export class EarthModel {
 }
 
 /**
- * Angle at the Earth's centre from below a satellite to the edge of its footprint, radians:
- * sin(nadir angle) = R cos(mask) / r, and the angles of the triangle sum to 180°.
+ * Angle at the Earth's centre from below a satellite to the edge of its footprint on the ground, radians:
+ * sin(nadir angle) = R cos(mask) / r, and the angles of the triangle sum to 180°. A mask below 0° is for users in the
+ * air: a station on the ground sees nothing below its horizon.
  */
 export function footprintAngle(radius: number, maskDeg: number): number {
-  const mask = maskDeg * RADIANS;
+  const mask = Math.max(maskDeg, 0) * RADIANS;
   return Math.PI / 2 - mask - Math.asin(Math.cos(mask) / Math.max(radius, 1));
 }
 
@@ -111,6 +134,10 @@ export function groundCircle(
       step,
     );
   }
+}
+
+export function dot(a: ArrayLike<number>, b: ArrayLike<number>): number {
+  return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
 
 export function cross(a: ArrayLike<number>, b: ArrayLike<number>): Vector {

@@ -6,6 +6,7 @@ import { EarthModel, toVector, type Place, type Vector } from "./geo";
 import { Happenings } from "./happenings";
 import { earlierLegs, isOfPart, splitLegs } from "./legs";
 import { readParquet, readSeries, type SeriesTable } from "./parquet";
+import { rankOf } from "./quantile";
 import { Sky, type FoundShell } from "./sky";
 import { source, type RunEntry } from "./source";
 import { sunDirection } from "./sun";
@@ -315,8 +316,7 @@ export class Run {
         for (const one of values) if (!Number.isNaN(one[i] ?? NaN)) known[count++] = one[i];
         if (count === 0) continue;
         const sorted = known.subarray(0, count).sort();
-        // The smallest value that at least this share does not exceed, as everywhere (docs/models/measures.md).
-        shares.forEach((share, s) => (ys[s][i] = sorted[Math.max(0, Math.ceil(share * count - 1e-9) - 1)]));
+        shares.forEach((share, s) => (ys[s][i] = sorted[rankOf(share, count)]));
       }
       return { x, ys };
     });

@@ -43,8 +43,8 @@ function satellite(name: string, frame: Frame): Description {
     .map(([terminal]) => terminal);
   if (serves.length > 0) rows.push(["serves", serves.join(", ")]);
   for (const site of frame.stations) {
+    if (frame.run.earth.hides(site.place, place)) continue;
     const elevation = frame.run.earth.elevationDeg(site.place, place);
-    if (elevation < 0) continue;
     const km = frame.run.earth.rangeKm(site.place, place);
     rows.push([`from ${site.name}`, `${elevation.toFixed(1)}° high, ${number(km, 4)} km, ${fixed(delayMs(km), 2)} ms`]);
   }
@@ -97,10 +97,10 @@ function station(name: string, frame: Frame): Description {
 }
 
 function inView({ place: site, maskDeg }: Station, frame: Frame): number {
+  const { earth, sky } = frame.run;
   let seen = 0;
-  for (let i = 0; i < frame.run.sky.size; i++) {
-    if (frame.run.earth.elevationDeg(site, toPlace(frame.positions.subarray(i * 3, i * 3 + 3))) >= maskDeg)
-      seen++;
+  for (let i = 0; i < sky.size; i++) {
+    if (earth.sees(site, toPlace(frame.positions.subarray(i * 3, i * 3 + 3)), maskDeg)) seen++;
   }
   return seen;
 }
