@@ -12,7 +12,7 @@ use crate::simulation::LinkState;
 use crate::slots::SlotScheduler;
 use crate::spec::{Discipline, LinkConfig, LinkVariation, RunClock, SimulationSpec, TransportConfig};
 use skyhop_base::{Duration, Stream};
-use skyhop_topology::{CheckTimes, HandoverPolicy, IslChecks, LinkKind, SkyOptions, Topology, TopologySpec};
+use skyhop_topology::{CheckTimes, HandoverPolicy, IslChecks, LinkKind, NodeId, SkyOptions, Topology, TopologySpec};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -117,6 +117,7 @@ pub(crate) fn build_links(
             let recorded = recorded.contains(link.name.as_str());
             let settled = !by_ns2_clock && !built.defers_departures();
             let mut state = LinkState {
+                to: link.to.map_or(u32::MAX, NodeId::as_u32),
                 from: link.from.as_u32(),
                 plain: false,
                 settled,

@@ -108,8 +108,6 @@ pub struct Link {
     simple: bool,
     /// Simple, and the rate alone determines the service.
     steady: bool,
-    /// With fewer packets the ring gives memory back: a quarter of its places, zero if they are few.
-    low_mark: u16,
     pub totals: LinkTotals,
     /// Bytes that wait, as of the last advance.
     waiting_bytes: u64,
@@ -131,9 +129,6 @@ pub struct Link {
 
 /// With 24 bytes before it, a link begins its totals with a cache line.
 const _: () = assert!(std::mem::offset_of!(Link, totals) == 104);
-
-/// A ring of so many places is not made smaller.
-const FEW_PLACES: usize = 16;
 
 impl Link {
     /// `stream` is for disciplines that draw lots.
@@ -158,7 +153,6 @@ impl Link {
             mark_above: mark_above.unwrap_or(u32::MAX),
             simple,
             steady: simple,
-            low_mark: 0,
             red,
             deferred,
             pace: None,
@@ -479,19 +473,6 @@ impl Link {
     #[inline(never)]
     fn make_room(&mut self, packet: &Packet) {
         self.ring.grow(Entry { packet: *packet, start: Time::ZERO, arrival: Time::ZERO });
-        self.set_low_mark();
-    }
-
-    /// Few packets in a long ring go round all of it, and every place has left the caches until they come back to it.
-    #[cold]
-    fn give_back(&mut self) {
-        self.ring.shrink_to(2 * self.ring.len() + 4);
-        self.set_low_mark();
-    }
-
-    fn set_low_mark(&mut self) {
-        let places = self.ring.capacity();
-        self.low_mark = if places > FEW_PLACES { (places / 4).min(usize::from(u16::MAX)) as u16 } else { 0 };
     }
 
     /// Accepts a packet. Gives its arrival, and when its service begins.
@@ -583,8 +564,8 @@ impl Link {
     /// Takes the packet that [`Link::arrived`] gives, of `size` bytes, off the link.
     #[inline]
     pub fn forget_arrived(&mut self, size: u16) {
-        if self.ring.len() < usize::from(self.low_mark) {
-            self.give_back();
+        if self.ring.is_sparse() {
+            self.ring.shrink();
         }
         match self.begun.checked_sub(1) {
             Some(begun) => self.begun = begun,

@@ -13,11 +13,16 @@ pub(crate) struct Ring<T> {
     /// The place of the next value.
     end: u32,
     len: u32,
+    /// With fewer values the ring is sparse: a quarter of its places, zero if they are few.
+    low: u32,
 }
+
+/// A ring of so many places is not made smaller.
+const FEW_PLACES: usize = 16;
 
 impl<T> Default for Ring<T> {
     fn default() -> Ring<T> {
-        Ring { places: Box::default(), first: 0, end: 0, len: 0 }
+        Ring { places: Box::default(), first: 0, end: 0, len: 0, low: 0 }
     }
 }
 
@@ -36,6 +41,13 @@ impl<T: Copy> Ring<T> {
     #[inline]
     pub fn is_full(&self) -> bool {
         self.len as usize == self.places.len()
+    }
+
+    /// Whether three quarters of many places are free. Few values in a long ring go round all of it, and every place has
+    /// left the caches until they come back to it: [`Ring::shrink`].
+    #[inline]
+    pub fn is_sparse(&self) -> bool {
+        self.len < self.low
     }
 
     /// The oldest value.
@@ -148,9 +160,11 @@ impl<T: Copy> Ring<T> {
         }
     }
 
-    /// Gives memory back until it has room for `places` values, or for those that it holds.
-    pub fn shrink_to(&mut self, places: usize) {
-        let places = places.max(self.len());
+    /// Gives half of the places back, or more: twice as many as there are values stay, and four.
+    #[cold]
+    #[inline(never)]
+    pub fn shrink(&mut self) {
+        let places = 2 * self.len() + 4;
         if let Some(&filler) = self.front()
             && places < self.capacity()
         {
@@ -165,6 +179,7 @@ impl<T: Copy> Ring<T> {
         resized.resize(places, filler);
         self.places = resized.into_boxed_slice();
         (self.first, self.end) = (0, if self.len() == places { 0 } else { self.len });
+        self.low = if places > FEW_PLACES { places as u32 / 4 } else { 0 };
     }
 
     /// The values from the place `from` on, the oldest first.
@@ -228,7 +243,7 @@ mod tests {
                     model.truncate(len);
                 }
                 5 if below(30) == 0 => {
-                    ring.shrink_to(2 * ring.len() + 4);
+                    ring.shrink();
                     assert!(ring.len() == 0 || ring.capacity() <= 2 * ring.len() + 4);
                     smallest = smallest.min(ring.capacity());
                 }

@@ -23,12 +23,13 @@ use crate::spec::{OnDown, SimulationSpec};
 use crate::visit::Visit;
 use crate::workload;
 use skyhop_base::{Duration, Index, Time};
-use skyhop_topology::{Change, Forwarding, NodeId, Topology};
+use skyhop_topology::{Change, Forwarding, LinkId, NodeId, Topology};
 
 /// See [`Link`] for the order.
 #[repr(C, align(64))]
 pub(crate) struct LinkState {
-    pub from: u32,
+    /// The node at its far end, `u32::MAX` where that changes.
+    pub to: u32,
     /// No errors, no records of packets, no deferred departures: arrivals need not ask for them one by one.
     pub plain: bool,
     /// Packets keep their arrivals once they are accepted: [`EventQueue::add_for_link`].
@@ -41,6 +42,7 @@ pub(crate) struct LinkState {
     pub link: Link,
     /// Between two satellites the delay of packets that depart at present.
     pub curve: Curve,
+    pub from: u32,
     pub errors: Vec<Box<dyn Losses>>,
     pub drops: DropCounts,
     /// Packets that wait for a station's transmitter to find a satellite again ([`OnDown::Hold`]).
@@ -529,13 +531,19 @@ impl Simulation {
             return self.drop_at(packet, DropCause::Ttl, None, node);
         };
         packet.ttl = ttl;
-        match self.forwarding.next_hop(to.index as usize, NodeId::new(node)) {
-            Some(hop) => {
-                packet.to = hop.to.as_u32();
-                self.transmit(hop.link.as_u32(), packet);
+        match self.forwarding.next_link(to.index as usize, NodeId::new(node)) {
+            Some((link, end)) => {
+                packet.to = self.far_end(link, end);
+                self.transmit(link.as_u32(), packet);
             }
             None => self.without_route(node, packet),
         }
+    }
+
+    /// The far end of a link: `end` where it changes.
+    #[inline(always)]
+    pub(crate) fn far_end(&self, link: LinkId, end: Option<NodeId>) -> u32 {
+        end.map_or_else(|| self.links[link.index()].to, NodeId::as_u32)
     }
 
     /// Sends on a packet that has waited at `node`.

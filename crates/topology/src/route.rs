@@ -86,6 +86,24 @@ impl Forwarding {
     }
 }
 
+impl Forwarding {
+    /// [`Forwarding::next_hop`] for a caller that keeps the far ends of links with the links: an end comes with the
+    /// link only where it changes. The table of ends would be one more cache line for each hop.
+    #[inline(always)]
+    pub fn next_link(&self, destination_index: usize, node: NodeId) -> Option<(LinkId, Option<NodeId>)> {
+        let target = self.destinations.get(destination_index)?;
+        let next = if node == target.gateway {
+            (target.last != Self::NONE).then_some((target.last.link, Some(target.last.to)))
+        } else if node == target.node {
+            None
+        } else {
+            self.table.get_link(target.row as usize, node.index())
+        };
+        debug_assert!(next.map(|next| next.0) == self.next_hop(destination_index, node).map(|hop| hop.link));
+        next
+    }
+}
+
 impl Target {
     /// The node to which its row leads.
     fn root(&self) -> NodeId {

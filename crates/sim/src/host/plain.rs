@@ -95,7 +95,7 @@ impl Simulation {
         true
     }
 
-    /// Puts the segments of a burst on the network. They go the same way, so what leads there is looked up once.
+    /// Puts the segments of a burst on the network. All take the same link, which is looked up once.
     #[inline(always)]
     fn send_burst(&mut self, flow_id: u32, burst: &Burst) {
         let [to, from] = self.to[flow_id as usize];
@@ -118,11 +118,11 @@ impl Simulation {
             ttl: flow.ttl,
             flags: Flags::NONE,
         };
-        let hop = self.forwarding.next_hop(to.index as usize, NodeId::new(from.node));
-        if let (Some(ttl), Some(hop)) = (packet.ttl.checked_sub(1), hop) {
-            (packet.ttl, packet.to) = (ttl, hop.to.as_u32());
+        let next = self.forwarding.next_link(to.index as usize, NodeId::new(from.node));
+        if let (Some(ttl), Some((link, end))) = (packet.ttl.checked_sub(1), next) {
+            (packet.ttl, packet.to) = (ttl, self.far_end(link, end));
             for _ in 0..burst.count {
-                self.transmit(hop.link.as_u32(), &packet);
+                self.transmit(link.as_u32(), &packet);
                 packet.seq += 1;
                 packet.number += 1;
             }

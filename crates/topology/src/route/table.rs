@@ -45,6 +45,17 @@ impl Table {
         }
     }
 
+    /// The link of the hop of a node in a row, with its far end if that changes.
+    #[inline(always)]
+    pub fn get_link(&self, row: usize, node: usize) -> Option<(LinkId, Option<NodeId>)> {
+        let &place = self.places.get(node * self.stride + row)?;
+        if place & MOVING == 0 {
+            return Some((LinkId::new(place), None));
+        }
+        // NONE is none of them.
+        self.moving.get((place & !MOVING) as usize).map(|hop| (hop.link, Some(hop.to)))
+    }
+
     /// Fetches the place that [`Table::get`] reads.
     #[inline]
     pub fn fetch(&self, row: usize, node: usize) {
