@@ -202,7 +202,8 @@ impl Counts {
     }
 }
 
-/// The values of these ranks, ascending, from 1 on. Many are counted, first by their upper and then by their lower byte.
+/// The values of these ranks, ascending, from 1 on. Many are counted, first by their upper and then by their lower
+/// byte.
 fn at_ranks_of<const N: usize>(values: &[u16], ranks: [u64; N]) -> [usize; N] {
     if values.len() < FEW_TO_SORT {
         let mut values = values.to_vec();

@@ -43,8 +43,8 @@ impl<T: Copy> Ring<T> {
         self.len as usize == self.places.len()
     }
 
-    /// Whether three quarters of many places are free. Few values in a long ring go round all of it, and every place has
-    /// left the caches until they come back to it: [`Ring::shrink`].
+    /// Whether three quarters of many places are free. Few values in a long ring go round all of it, and every place
+    /// has left the caches until they come back to it: [`Ring::shrink`].
     #[inline]
     pub fn is_sparse(&self) -> bool {
         self.len < self.low

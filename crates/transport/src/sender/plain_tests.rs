@@ -191,20 +191,64 @@ fn compare(profile: Profile, table: &Value, loss: u64, seed: u64) -> Taken {
     taken
 }
 
+/// Three connections: without losses, with one in a hundred packets lost, and with one in twenty.
+fn compare_losses(profile: Profile, table: &Value) -> Taken {
+    let mut taken = Taken::default();
+    for (seed, loss) in [(1, 1_000_000), (2, 100), (3, 20)] {
+        let Taken { acks, segments } = compare(profile, table, loss, seed);
+        (taken.acks, taken.segments) = (taken.acks + acks, taken.segments + segments);
+    }
+    taken
+}
+
 #[test]
 fn one_pass_does_what_single_steps_do() {
     for profile in [Profile::Rfc, Profile::Ns2] {
         for name in TcpSpec::names() {
-            let mut taken = Taken::default();
-            for (seed, loss) in [(1, 1_000_000), (2, 100), (3, 20)] {
-                let table = json!({ "name": name, "window": 100 + 50 * seed });
-                let Taken { acks, segments } = compare(profile, &table, loss, seed);
-                (taken.acks, taken.segments) = (taken.acks + acks, taken.segments + segments);
-            }
+            let taken = compare_losses(profile, &json!({ "name": name, "window": 200 }));
             assert!(taken.segments > 300, "{name} of {profile:?}: {taken:?}");
             if ["reno", "newreno", "sack", "cubic"].contains(&&**name) && profile == Profile::Rfc {
                 assert!(taken.acks > 1_000, "{name}: {taken:?}");
             }
+        }
+    }
+}
+
+/// Options that change what an ACK or a segment does, each alone.
+#[test]
+fn one_pass_knows_every_option() {
+    let options = [
+        json!({ "pacing": "always" }),
+        json!({ "ecn": "on" }),
+        json!({ "rtt_timing": "every-ack" }),
+        json!({ "rtt_arithmetic": "linux" }),
+        json!({ "rtt_arithmetic": "ns-2" }),
+        json!({ "limited_transmit": "off" }),
+        json!({ "ack_every": 1 }),
+        json!({ "ack_every": 5 }),
+        json!({ "idle_restart": "timer-to-one" }),
+        json!({ "idle_restart": "as-timeout" }),
+        json!({ "handshake": "none" }),
+        json!({ "handshake": "with-data" }),
+        json!({ "initial_window": 1 }),
+        json!({ "initial_ssthresh": 10 }),
+        json!({ "duplicate_threshold": 1 }),
+        json!({ "sack": "on" }),
+        json!({ "recovery_exit": "base-window" }),
+        json!({ "ns2": { "growth": "per-ack" } }),
+        json!({ "ns2": { "growth_when": "always" } }),
+        json!({ "ns2": { "control_rtt": "last-segment" } }),
+        json!({ "ns2": { "initial_window_at": "first-ack" } }),
+        json!({ "ns2": { "window_limit": "growth" } }),
+        json!({ "ns2": { "delayed_ack": "also-repeated-last" } }),
+    ];
+    for name in ["tahoe", "newreno", "sack", "cubic", "hybla"] {
+        for option in &options {
+            let mut table = json!({ "name": name, "window": 100 });
+            for (key, value) in option.as_object().expect("a table") {
+                table[key] = value.clone();
+            }
+            compare_losses(Profile::Rfc, &table);
         }
     }
 }
