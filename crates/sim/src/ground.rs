@@ -90,7 +90,7 @@ impl Ground {
 }
 
 /// The delay of a link to or from a satellite for a packet that departs at `departure`. `curve` is that of the link.
-#[inline]
+#[inline(always)]
 pub(crate) fn moving_delay(
     topology: &Topology,
     ground: &mut Ground,

@@ -62,11 +62,7 @@ impl LinkState {
     /// The propagation delay of a packet to the node `to` that departs at `departure`.
     #[inline(always)]
     fn delay(&mut self, topology: &Topology, ground: &mut Ground, to: u32, departure: Time) -> Duration {
-        match self.delay {
-            Delay::Fixed(delay) => delay,
-            Delay::Moving => self.curve.delay(topology, self.from, to, departure),
-            Delay::Ground => ground.delay(topology, self.from, to, departure),
-        }
+        moving_delay(topology, ground, (self.delay, &mut self.curve), self.from, to, departure)
     }
 
     /// Whether a packet that arrives at `now` was on the link for its transmission and the propagation at least, as
@@ -627,15 +623,10 @@ impl Simulation {
     fn offer(&mut self, link: u32, packet: &Packet) -> Offered {
         let (now, scheduled) = (self.now, self.scheduled);
         let Simulation { links, topology, ground, .. } = self;
-        let state = &mut links[link as usize];
-        let from = state.from;
-        // Two copies of `Link::offer`: a fixed delay needs no call.
-        match state.delay {
-            Delay::Fixed(delay) => state.link.offer(packet, now, scheduled, |_| delay),
-            delay => state.link.offer(packet, now, scheduled, |departure| {
-                moving_delay(topology, ground, (delay, &mut state.curve), from, packet.to, departure)
-            }),
-        }
+        let LinkState { link, delay, curve, from, .. } = &mut links[link as usize];
+        link.offer(packet, now, scheduled, |departure| {
+            moving_delay(topology, ground, (*delay, curve), *from, packet.to, departure)
+        })
     }
 
     #[inline(never)]
