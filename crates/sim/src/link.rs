@@ -260,31 +260,14 @@ impl Link {
         Served { start: now, departure: now + busy, busy }
     }
 
-    /// Puts a packet with that service on an idle link. Gives its arrival, and whether it is alone.
-    #[inline(always)]
-    pub fn put_at_once(&mut self, packet: &Packet, served: &Served, delay: Duration) -> (Time, bool) {
-        let &Served { start, departure, busy } = served;
-        let arrival = (departure + delay).max(self.last_arrival);
-        self.totals.packets += 1;
-        self.totals.bytes += u64::from(packet.size);
-        self.totals.busy += busy;
-        (self.free_at, self.last_arrival) = (departure, arrival);
-        if self.ring.is_full() {
-            self.make_room(packet);
-        }
-        self.ring.put_back(Entry { packet: *packet, start, arrival });
-        let length = self.ring.len();
-        (self.begun, self.waiting_bytes) = (length, 0);
-        (arrival, length == 1)
-    }
-
     /// Whether the rate alone determines the service, and nothing but a limit the queue.
     #[inline(always)]
     pub fn is_steady(&self) -> bool {
         self.steady
     }
 
-    /// The service of a packet on a steady link, and whether it waits for that; `None` where there is no room to wait.
+    /// The service of a packet on a steady link, and whether the packet has to wait for it. `None`: it would have to,
+    /// and the queue has no room.
     #[inline(always)]
     pub fn serve_in_turn(&mut self, packet: &Packet, now: Time, scheduled: Time) -> Option<(Served, bool)> {
         self.advance(now, scheduled);
@@ -297,9 +280,9 @@ impl Link {
         Some((self.serve_steadily(packet, start), waits))
     }
 
-    /// Puts a packet with that service on a steady link. Gives its arrival, and whether it is alone.
+    /// Puts a packet with that service on a steady link. Gives its arrival, and whether it is alone there.
     #[inline(always)]
-    pub fn put_in_turn(
+    pub fn put_served(
         &mut self,
         packet: &Packet,
         now: Time,
@@ -322,11 +305,6 @@ impl Link {
         scheduled: Time,
         delay: impl FnOnce(Time) -> Duration,
     ) -> Offered {
-        if self.is_idle(now) {
-            let served = self.serve_at_once(packet, now);
-            let (arrival, is_alone) = self.put_at_once(packet, &served, delay(served.departure));
-            return if is_alone { Offered::AcceptedFirst { arrival, start: now } } else { Offered::Accepted };
-        }
         if !self.simple {
             return self.offer_managed(*packet, now, scheduled, delay);
         }
@@ -526,15 +504,15 @@ impl Link {
         self.totals.waiting += start.since(now);
         self.free_at = departure;
         self.last_arrival = arrival;
-        self.waiting_bytes += u64::from(packet.size);
         if self.ring.is_full() {
             self.make_room(packet);
         }
         self.ring.put_back(Entry { packet: *packet, start, arrival });
         if start == now {
             // Served at once. What stood before it in the ring has long begun.
-            self.begun = self.ring.len();
-            self.waiting_bytes = 0;
+            (self.begun, self.waiting_bytes) = (self.ring.len(), 0);
+        } else {
+            self.waiting_bytes += u64::from(packet.size);
         }
         arrival
     }

@@ -71,22 +71,25 @@ impl<T: Copy> Ring<T> {
     /// The value that `at` older ones precede.
     #[inline]
     pub fn get(&self, at: usize) -> Option<&T> {
-        if at >= self.len as usize {
-            return None;
-        }
-        let place = self.first as usize + at;
-        let places = self.places.len();
-        self.places.get(if place >= places { place - places } else { place })
+        self.place(at).and_then(|place| self.places.get(place))
     }
 
     #[inline]
     pub fn get_mut(&mut self, at: usize) -> Option<&mut T> {
-        if at >= self.len as usize {
-            return None;
-        }
-        let place = self.first as usize + at;
+        self.place(at).and_then(|place| self.places.get_mut(place))
+    }
+
+    /// The place of the value that `at` older ones precede.
+    #[inline(always)]
+    fn place(&self, at: usize) -> Option<usize> {
+        (at < self.len as usize).then(|| self.wrapped(self.first as usize + at))
+    }
+
+    /// A place, counted on from the first one around the end of the ring at most once.
+    #[inline(always)]
+    fn wrapped(&self, place: usize) -> usize {
         let places = self.places.len();
-        self.places.get_mut(if place >= places { place - places } else { place })
+        if place >= places { place - places } else { place }
     }
 
     #[inline]
@@ -121,16 +124,21 @@ impl<T: Copy> Ring<T> {
         self.resize(self.len() + self.len() / 4 + 4, filler);
     }
 
-    /// Takes the oldest value of a ring that has one away. An empty ring starts again at its first place: one that went
-    /// on would touch all of its memory in turn.
+    /// An empty ring starts again at its first place: one that went on would touch all of its memory in turn.
+    #[inline(always)]
+    fn restart_if_empty(&mut self) {
+        if self.len == 0 {
+            (self.first, self.end) = (0, 0);
+        }
+    }
+
+    /// Takes the oldest value of a ring that has one away.
     #[inline(always)]
     pub fn forget_front(&mut self) {
         debug_assert!(self.len > 0, "nothing to forget");
         self.len -= 1;
         self.first = self.after(self.first);
-        if self.len == 0 {
-            (self.first, self.end) = (0, 0);
-        }
+        self.restart_if_empty();
     }
 
     /// Takes so many of the oldest values, or all, away. Gives the newest of them.
@@ -139,11 +147,8 @@ impl<T: Copy> Ring<T> {
         let count = count.min(self.len());
         let last = *self.get(count.checked_sub(1)?)?;
         self.len -= count as u32;
-        let (first, places) = (self.first as usize + count, self.places.len());
-        self.first = if first >= places { first - places } else { first } as u32;
-        if self.len == 0 {
-            (self.first, self.end) = (0, 0);
-        }
+        self.first = self.wrapped(self.first as usize + count) as u32;
+        self.restart_if_empty();
         Some(last)
     }
 
@@ -153,11 +158,8 @@ impl<T: Copy> Ring<T> {
             return;
         }
         self.len = len as u32;
-        let end = self.first as usize + len;
-        self.end = (end % self.places.len()) as u32;
-        if len == 0 {
-            (self.first, self.end) = (0, 0);
-        }
+        self.end = self.wrapped(self.first as usize + len) as u32;
+        self.restart_if_empty();
     }
 
     /// Gives half of the places back, or more: twice as many as there are values stay, and four.

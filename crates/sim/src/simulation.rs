@@ -577,7 +577,7 @@ impl Simulation {
         }
         let served = state.link.serve_at_once(packet, now);
         let delay = state.delay(&self.topology, &mut self.ground, packet.to, served.departure);
-        let (arrival, is_alone) = state.link.put_at_once(packet, &served, delay);
+        let (arrival, is_alone) = state.link.put_served(packet, now, (&served, false), delay);
         if is_alone {
             self.await_event(link, arrival, now);
         }
@@ -595,7 +595,7 @@ impl Simulation {
             return self.settle(Offered::Full, link, packet);
         };
         let delay = state.delay(&self.topology, &mut self.ground, packet.to, served.departure);
-        let (arrival, is_alone) = state.link.put_in_turn(packet, now, (&served, waits), delay);
+        let (arrival, is_alone) = state.link.put_served(packet, now, (&served, waits), delay);
         if is_alone {
             self.await_event(link, arrival, served.start);
         }

@@ -1,7 +1,7 @@
 //! What of a segment and of an ACK stands in a packet: numbers in its fields, the rest in its bits.
 
 use crate::packet::{Flags, Packet};
-use skyhop_transport::{Ack, Ecn, Priority, SackBlocks, Segment, Transmission};
+use skyhop_transport::{Ack, Ecn, PlainAck, Priority, SackBlocks, Segment, Transmission};
 
 /// The segment that a packet carries.
 #[inline]
@@ -50,6 +50,11 @@ pub(crate) fn segment_flags(segment: &Segment) -> Flags {
 pub(crate) fn ack_flags(ack: &Ack) -> Flags {
     let echo = if ack.ecn_echo { Flags::ECE } else { Flags::NONE };
     flags(ack.trigger, ack.answers).with(Flags::ACK).with(echo)
+}
+
+#[inline]
+pub(crate) fn plain_ack_flags(ack: &PlainAck) -> Flags {
+    flags(ack.trigger, Priority::Normal).with(Flags::ACK)
 }
 
 fn flags(transmission: Transmission, priority: Priority) -> Flags {

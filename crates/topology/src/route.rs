@@ -71,36 +71,25 @@ impl Forwarding {
 
     /// Where `node` sends what is meant for the destination of this place in the list given to
     /// [`Topology::routes`](crate::Topology::routes). `None`: no route, or `node` is the destination.
-    #[inline(always)]
+    #[inline]
     pub fn next_hop(&self, destination_index: usize, node: NodeId) -> Option<Hop> {
-        debug_assert!(node.index() < self.nodes);
-        let target = self.destinations.get(destination_index)?;
-        let hop = if node == target.gateway {
-            target.last
-        } else if node == target.node {
-            return None;
-        } else {
-            self.table.get(target.row as usize, node.index())
-        };
-        (hop != Self::NONE).then_some(hop)
+        let (link, end) = self.next_link(destination_index, node)?;
+        Some(Hop { link, to: end.unwrap_or_else(|| self.table.far_end(link)) })
     }
-}
 
-impl Forwarding {
     /// [`Forwarding::next_hop`] for a caller that keeps the far ends of links with the links: an end comes with the
     /// link only where it changes. The table of ends would be one more cache line for each hop.
     #[inline(always)]
     pub fn next_link(&self, destination_index: usize, node: NodeId) -> Option<(LinkId, Option<NodeId>)> {
+        debug_assert!(node.index() < self.nodes);
         let target = self.destinations.get(destination_index)?;
-        let next = if node == target.gateway {
+        if node == target.gateway {
             (target.last != Self::NONE).then_some((target.last.link, Some(target.last.to)))
         } else if node == target.node {
             None
         } else {
             self.table.get_link(target.row as usize, node.index())
-        };
-        debug_assert!(next.map(|next| next.0) == self.next_hop(destination_index, node).map(|hop| hop.link));
-        next
+        }
     }
 }
 

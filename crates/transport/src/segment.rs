@@ -76,7 +76,7 @@ pub struct Burst {
     pub size: u32,
     /// User bytes of each.
     pub payload: u32,
-    /// Whether [`crate::Sender::poll_transmit`] is to be asked for what follows.
+    /// Whether other segments may leave after it: those that [`crate::Sender::poll_transmit`] gives.
     pub more: bool,
     /// [`crate::Sender::cwnd`] after the ACK.
     pub cwnd: Segments,

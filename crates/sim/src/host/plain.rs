@@ -3,11 +3,12 @@
 //! [`Simulation::deliver_data`] and [`Simulation::deliver_ack`] ask for each thing in turn. The records are the same.
 
 use super::Ends;
-use crate::agents::COPIES;
+use crate::agents::is_copy;
 use crate::packet::{Flags, Packet};
 use crate::simulation::Simulation;
+use crate::wire;
 use skyhop_topology::NodeId;
-use skyhop_transport::{Burst, PlainAck, Transmission, Undisturbed};
+use skyhop_transport::{Burst, PlainAck, Undisturbed};
 
 impl Simulation {
     /// Whether a packet is the next segment of an undisturbed stream; if so, it has been delivered.
@@ -16,7 +17,7 @@ impl Simulation {
         let now = self.now;
         let flow = &mut self.flows[packet.flow as usize];
         let Ends::Tcp(tcp) = &mut flow.ends else { return false };
-        if packet.flags != Flags::NONE || packet.number >= COPIES || flow.leg.is_some() || flow.acks_say_more {
+        if packet.flags != Flags::NONE || is_copy(packet) || flow.leg.is_some() || flow.acks_say_more {
             return false;
         }
         let arrived = tcp.receiver.on_plain_segment(now, packet.seq, packet.detail, packet.stamp);
@@ -51,10 +52,7 @@ impl Simulation {
 
     #[inline(always)]
     fn send_plain_ack(&mut self, flow_id: u32, ack: &PlainAck) {
-        let flags = match ack.trigger {
-            Transmission::First => Flags::ACK,
-            Transmission::Again => Flags::ACK.with(Flags::RETRANSMISSION),
-        };
+        let flags = wire::plain_ack_flags(ack);
         self.send_here(flow_id, true, ack.next, ack.size, Packet::NO_DETAIL, ack.echo, flags);
     }
 

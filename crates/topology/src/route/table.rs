@@ -39,10 +39,16 @@ impl Table {
     /// The hop of a node in a row, [`Table::NONE`] without one.
     #[inline]
     pub fn get(&self, row: usize, node: usize) -> Hop {
-        match self.places.get(node * self.stride + row) {
-            Some(&place) => self.hop(place),
+        match self.get_link(row, node) {
+            Some((link, end)) => Hop { link, to: end.unwrap_or_else(|| self.far_end(link)) },
             None => Table::NONE,
         }
+    }
+
+    /// The far end of a link, [`Table::NONE`]'s where it changes.
+    #[inline]
+    pub fn far_end(&self, link: LinkId) -> NodeId {
+        self.far[link.index()]
     }
 
     /// The link of the hop of a node in a row, with its far end if that changes.
@@ -62,15 +68,6 @@ impl Table {
         if let Some(place) = self.places.get(node * self.stride + row) {
             prefetch(place);
         }
-    }
-
-    #[inline(always)]
-    fn hop(&self, place: u32) -> Hop {
-        if place & MOVING == 0 {
-            return Hop { link: LinkId::new(place), to: self.far[place as usize] };
-        }
-        // NONE is none of them.
-        self.moving.get((place & !MOVING) as usize).copied().unwrap_or(Table::NONE)
     }
 
     pub fn set(&mut self, row: usize, node: usize, hop: Hop) {

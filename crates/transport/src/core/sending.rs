@@ -97,10 +97,7 @@ impl Core {
             Transmission::Again
         } else {
             self.high = seq + 1;
-            if self.measured.timed.is_none() && seq >= self.measured.timed_high {
-                self.measured.timed = Some(Timed { seq, sent: now });
-                self.measured.timed_high = seq + 1;
-            }
+            self.time_first(now, seq);
             Transmission::First
         };
         if let Some(ledger) = &mut self.ledger {
@@ -132,6 +129,15 @@ impl Core {
             priority: Priority::Normal,
             ecn: if capable { Ecn::Capable } else { Ecn::NotCapable },
             window_reduced: says_reduced && std::mem::take(&mut self.ecn.reduced),
+        }
+    }
+
+    /// Begins to measure the RTT with a segment that leaves for the first time, unless another one is timed.
+    #[inline(always)]
+    pub(crate) fn time_first(&mut self, now: Time, seq: u32) {
+        if self.measured.timed.is_none() && seq >= self.measured.timed_high {
+            self.measured.timed = Some(Timed { seq, sent: now });
+            self.measured.timed_high = seq + 1;
         }
     }
 

@@ -5,7 +5,7 @@
 //! number by number; `sender/plain_tests.rs` compares both on random connections.
 
 use super::Sender;
-use crate::core::{Acknowledged, Advance, ControlSample, Core, Timed};
+use crate::core::{Acknowledged, Advance, ControlSample, Core};
 use crate::record::Phase;
 use crate::segment::{Burst, Transmission};
 use crate::window::NO_LIMIT;
@@ -83,10 +83,7 @@ impl Core {
     #[inline]
     fn sent_in_order(&mut self, now: Time, count: u32, size: u32) {
         let first = self.next;
-        if self.measured.timed.is_none() && first >= self.measured.timed_high {
-            self.measured.timed = Some(Timed { seq: first, sent: now });
-            self.measured.timed_high = first + 1;
-        }
+        self.time_first(now, first);
         if self.timer == Time::MAX || self.una == self.high {
             self.restart_timer(now);
         }

@@ -52,6 +52,11 @@ fn of_plain(ack: &PlainAck) -> Ack {
     }
 }
 
+/// The segments that the sender lets out now.
+fn sent(sender: &mut Sender, now: Time) -> Vec<Travels> {
+    drain(sender, now).into_iter().map(|segment| Travels::Data { segment, sent: now }).collect()
+}
+
 /// How many packets were handled in one pass.
 #[derive(Debug, Default)]
 struct Taken {
@@ -97,12 +102,13 @@ fn in_one_pass(pair: &mut Pair, now: Time, what: &Travels, taken: &mut Taken) ->
                         ecn: Ecn::NotCapable,
                         window_reduced: false,
                     };
-                    let mut sent: Vec<_> = (burst.first..burst.first + burst.count).map(segment).collect();
+                    let in_burst = (burst.first..burst.first + burst.count).map(segment);
+                    let mut sends: Vec<_> = in_burst.map(|segment| Travels::Data { segment, sent: now }).collect();
                     assert_eq!((burst.cwnd, burst.timeout), (pair.sender.cwnd(), pair.sender.next_timeout()));
                     if burst.more {
-                        sent.extend(drain(&mut pair.sender, now));
+                        sends.extend(sent(&mut pair.sender, now));
                     }
-                    sent.into_iter().map(|segment| Travels::Data { segment, sent: now }).collect()
+                    sends
                 }
             }
         }
@@ -118,7 +124,7 @@ fn step_by_step(pair: &mut Pair, now: Time, what: &Travels) -> Vec<Travels> {
         }
         Travels::Ack(ack) => {
             pair.sender.on_ack(now, ack);
-            drain(&mut pair.sender, now).into_iter().map(|segment| Travels::Data { segment, sent: now }).collect()
+            sent(&mut pair.sender, now)
         }
     }
 }
@@ -132,7 +138,7 @@ fn on_time(pair: &mut Pair, now: Time) -> Vec<Travels> {
     }
     if pair.sender.next_timeout() <= now {
         pair.sender.on_timeout(now);
-        sends.extend(drain(&mut pair.sender, now).into_iter().map(|segment| Travels::Data { segment, sent: now }));
+        sends.extend(sent(&mut pair.sender, now));
     }
     sends
 }
@@ -149,7 +155,7 @@ fn compare(profile: Profile, table: &Value, loss: u64, seed: u64) -> Taken {
     for (pair, sends) in pairs.iter_mut().zip(&mut sends) {
         pair.sender.supply(now, supply);
         pair.sender.open(now);
-        sends.extend(drain(&mut pair.sender, now).into_iter().map(|segment| Travels::Data { segment, sent: now }));
+        sends.extend(sent(&mut pair.sender, now));
     }
     for step in 0..3_000 {
         let what = format!("{table} of {profile:?}, seed {seed}, step {step}");
@@ -175,10 +181,7 @@ fn compare(profile: Profile, table: &Value, loss: u64, seed: u64) -> Taken {
                 now += Duration::from_micros(numbers.below(2_000_000));
                 for (pair, sends) in pairs.iter_mut().zip(&mut sends) {
                     pair.sender.supply(now, more);
-                    *sends = drain(&mut pair.sender, now)
-                        .into_iter()
-                        .map(|segment| Travels::Data { segment, sent: now })
-                        .collect();
+                    *sends = sent(&mut pair.sender, now);
                 }
             }
             _ => {
