@@ -24,7 +24,7 @@ impl Simulation {
         let Simulation { now, links, topology, ground, .. } = self;
         let state = &mut links[link as usize];
         let (delay, curve, from) = (state.delay, &mut state.curve, state.from);
-        let delay_of = |packet: &Packet, at| moving_delay(topology, ground, (delay, &mut *curve), from, packet.to, at);
+        let delay_of = |packet: &Packet, at| moving_delay(topology, ground, (delay, &mut *curve), &from, packet.to, at);
         let mut out = Vec::new();
         let eviction = state.link.evict_for(packet, *now, delay_of, &mut out);
         for evicted in &out {

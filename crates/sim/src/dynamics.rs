@@ -127,7 +127,7 @@ impl Simulation {
                 let mut out = Vec::new();
                 let (delay, curve) = (state.delay, &mut state.curve);
                 let new_delay =
-                    |packet: &Packet, at| moving_delay(topology, ground, (delay, &mut *curve), from, packet.to, at);
+                    |packet: &Packet, at| moving_delay(topology, ground, (delay, &mut *curve), &from, packet.to, at);
                 let first = state.link.first_arrival();
                 state.link.withdraw(*now, affected, new_delay, &mut out);
                 let is_silent = part.as_ref().is_some_and(|part| part.is_silent(link.as_u32()));
@@ -294,9 +294,9 @@ impl Simulation {
             return false;
         }
         let (delay, curve, from) = (state.delay, &mut state.curve, state.from);
-        state
-            .link
-            .begin_service(now, |packet, at| moving_delay(topology, ground, (delay, &mut *curve), from, packet.to, at));
+        state.link.begin_service(now, |packet, at| {
+            moving_delay(topology, ground, (delay, &mut *curve), &from, packet.to, at)
+        });
         self.settle_discipline(link);
         self.arm_link(link);
         true
@@ -307,7 +307,7 @@ impl Simulation {
         let Simulation { now, links, topology, ground, .. } = self;
         let state = &mut links[link as usize];
         let (delay, curve, from) = (state.delay, &mut state.curve, state.from);
-        let delay_of = |packet: &Packet, at| moving_delay(topology, ground, (delay, &mut *curve), from, packet.to, at);
+        let delay_of = |packet: &Packet, at| moving_delay(topology, ground, (delay, &mut *curve), &from, packet.to, at);
         state.link.enqueue(*packet, *now, delay_of);
         self.settle_discipline(link);
         self.arm_link(link);
@@ -337,7 +337,7 @@ impl Simulation {
         let Simulation { links, topology, ground, .. } = self;
         let state = &mut links[back as usize];
         let left = state.link.occupy(now, answer.bytes);
-        let known = left + moving_delay(topology, ground, (state.delay, &mut state.curve), far, near, left);
+        let known = left + moving_delay(topology, ground, (state.delay, &mut state.curve), &far, near, left);
         links[link as usize].link.hear_answer(answer, known);
     }
 

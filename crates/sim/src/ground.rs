@@ -25,11 +25,12 @@ impl Curve {
     /// To nobody.
     pub const NONE: Curve = Curve { with: u32::MAX, segment: DelaySegment::NONE };
 
-    /// The delay of a packet that departs from `a` to `b`, or from `b` to `a`, at `departure`.
+    /// The delay of a packet that departs from `a` to `b`, or from `b` to `a`, at `departure`. `a` is read only where the
+    /// curve is renewed: with the link it stands on a cache line that nothing else of a packet touches.
     #[inline(always)]
-    pub fn delay(&mut self, topology: &Topology, a: u32, b: u32, departure: Time) -> Duration {
+    fn delay(&mut self, topology: &Topology, a: &u32, b: u32, departure: Time) -> Duration {
         if self.with != b || departure < self.segment.from || self.segment.until <= departure {
-            self.renew(topology, a, b, departure);
+            self.renew(topology, *a, b, departure);
         }
         self.segment.at(departure)
     }
@@ -71,7 +72,7 @@ impl Ground {
     pub fn delay(&mut self, topology: &Topology, from: u32, to: u32, departure: Time) -> Duration {
         let (station, satellite) = if topology.is_station(NodeId::new(from)) { (from, to) } else { (to, from) };
         match self.of(station, satellite) {
-            Some(curve) => curve.delay(topology, station, satellite, departure),
+            Some(curve) => curve.delay(topology, &station, satellite, departure),
             None => topology.delay_segment(NodeId::new(station), NodeId::new(satellite), departure).at(departure),
         }
     }
@@ -95,14 +96,14 @@ pub(crate) fn moving_delay(
     topology: &Topology,
     ground: &mut Ground,
     (delay, curve): (Delay, &mut Curve),
-    from: u32,
+    from: &u32,
     to: u32,
     departure: Time,
 ) -> Duration {
     match delay {
         Delay::Fixed(delay) => delay,
         Delay::Moving => curve.delay(topology, from, to, departure),
-        Delay::Ground => ground.delay(topology, from, to, departure),
+        Delay::Ground => ground.delay(topology, *from, to, departure),
     }
 }
 

@@ -62,7 +62,7 @@ impl LinkState {
     /// The propagation delay of a packet to the node `to` that departs at `departure`.
     #[inline(always)]
     fn delay(&mut self, topology: &Topology, ground: &mut Ground, to: u32, departure: Time) -> Duration {
-        moving_delay(topology, ground, (self.delay, &mut self.curve), self.from, to, departure)
+        moving_delay(topology, ground, (self.delay, &mut self.curve), &self.from, to, departure)
     }
 
     /// Whether a packet that arrives at `now` was on the link for its transmission and the propagation at least, as
@@ -625,7 +625,7 @@ impl Simulation {
         let Simulation { links, topology, ground, .. } = self;
         let LinkState { link, delay, curve, from, .. } = &mut links[link as usize];
         link.offer(packet, now, scheduled, |departure| {
-            moving_delay(topology, ground, (*delay, curve), *from, packet.to, departure)
+            moving_delay(topology, ground, (*delay, curve), from, packet.to, departure)
         })
     }
 
