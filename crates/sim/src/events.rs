@@ -201,7 +201,9 @@ impl EventQueue {
     /// A call: inline, it takes registers from the loops with few links, too.
     #[inline(never)]
     fn add_to_crowd(&mut self, slot: u32, time: Time, scheduled: Time, is_settled: bool) {
-        if !is_settled || !self.wheel.add(Key::new(time, scheduled, slot)) {
+        debug_assert!(scheduled <= time);
+        let [arrival, departure] = [time, scheduled].map(Time::as_nanos);
+        if !is_settled || arrival > LATEST || !self.wheel.add(Key::of(arrival, departure, slot)) {
             self.arm_beside_calendar(slot, time, scheduled, is_settled);
         }
     }
@@ -421,7 +423,7 @@ mod tests {
                 event.slot
             };
             let time = now + Duration::from_nanos((-stream.uniform().ln() * ahead) as u64 / 10 * 10);
-            let event = Event { time, scheduled: Time::from_nanos(step % 3), slot };
+            let event = Event { time, scheduled: Time::from_nanos(step % 3).min(time), slot };
             match slot < 500 {
                 true => queue.add_for_link(slot, event.time, event.scheduled, true),
                 false => queue.arm(slot, event.time, event.scheduled),

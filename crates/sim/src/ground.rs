@@ -25,8 +25,8 @@ impl Curve {
     /// To nobody.
     pub const NONE: Curve = Curve { with: u32::MAX, segment: DelaySegment::NONE };
 
-    /// The delay of a packet that departs from `a` to `b`, or from `b` to `a`, at `departure`. `a` is read only where the
-    /// curve is renewed: with the link it stands on a cache line that nothing else of a packet touches.
+    /// The delay of a packet that departs from `a` to `b`, or from `b` to `a`, at `departure`. `a` is read only where
+    /// the curve is renewed: with the link it stands on a cache line that nothing else of a packet touches.
     #[inline(always)]
     fn delay(&mut self, topology: &Topology, a: &u32, b: u32, departure: Time) -> Duration {
         if self.with != b || departure < self.segment.from || self.segment.until <= departure {

@@ -39,6 +39,12 @@ impl Key {
         if time | scheduled > LATEST {
             (time, scheduled) = Key::clamped(time, scheduled);
         }
+        Key::of(time, scheduled, slot)
+    }
+
+    /// The same where both times are at most [`LATEST`].
+    #[inline(always)]
+    pub fn of(time: u64, scheduled: u64, slot: u32) -> Key {
         Key(u128::from(time) << (TIME_BITS + SLOT_BITS) | u128::from(scheduled) << SLOT_BITS | u128::from(slot))
     }
 

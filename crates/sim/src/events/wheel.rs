@@ -54,19 +54,27 @@ pub(super) struct Wheel {
     free: u32,
     /// The number of buckets less one.
     mask: u64,
-    /// The list of each bucket after `cursor`, by the bucket's number modulo their count.
-    heads: Vec<u32>,
+    /// The list of each bucket after `cursor`, by the bucket's number modulo their count. The arrays have one size,
+    /// whatever the count, so that a place is known to be inside without a comparison.
+    heads: Box<[u32; MOST]>,
     /// Lists with events, a bit for each.
-    occupied: Vec<u64>,
+    occupied: Box<[u64; MOST / 64]>,
     /// Events in lists.
     listed: u32,
     nodes: Vec<Node>,
-    /// Since the last look: buckets emptied, events that were sorted, events that were too far ahead.
-    emptied: u32,
+    /// Buckets to empty until the next look.
+    until_look: u32,
+    /// Since the last look: events that were sorted, events that were too far ahead.
     crowded: u32,
     refused: u32,
-    /// Buckets to empty until the next look: twice as many after a look that changed nothing.
+    /// Buckets to empty from one look to the next: twice as many after a look that changed nothing.
     patience: u32,
+}
+
+/// Made on the heap: an array that is made on the stack is copied.
+fn array_of<T: Clone, const N: usize>(value: T) -> Box<[T; N]> {
+    let Ok(array) = vec![value; N].into_boxed_slice().try_into() else { unreachable!("of N values") };
+    array
 }
 
 impl Default for Wheel {
@@ -79,11 +87,11 @@ impl Default for Wheel {
             shift: BELOW_TIME + FIRST_WIDTH_BITS,
             free: NOWHERE,
             mask: FEWEST as u64 - 1,
-            heads: vec![NOWHERE; FEWEST],
-            occupied: vec![0; FEWEST / 64],
+            heads: array_of(NOWHERE),
+            occupied: array_of(0),
             listed: 0,
             nodes: Vec::new(),
-            emptied: 0,
+            until_look: BETWEEN_LOOKS,
             crowded: 0,
             refused: 0,
             patience: BETWEEN_LOOKS,
@@ -144,11 +152,16 @@ impl Wheel {
         (key.0 >> 64) as u64 >> self.shift
     }
 
+    /// The place of a bucket's list.
+    #[inline(always)]
+    fn place(&self, bucket: u64) -> usize {
+        (bucket & self.mask) as usize % MOST
+    }
+
     #[inline]
     fn list(&mut self, key: Key, bucket: u64) {
-        let at = self.free;
+        let (at, place) = (self.free, self.place(bucket));
         let Some(node) = self.nodes.get_mut(at as usize) else { return self.list_in_new(key, bucket) };
-        let place = (bucket & self.mask) as usize;
         let head = &mut self.heads[place];
         self.free = node.next;
         *node = Node { key, next: *head };
@@ -229,8 +242,8 @@ impl Wheel {
     fn turn(&mut self) {
         // Without events in between, the present may have gone past the cursor.
         let after = self.base.max(self.cursor.wrapping_add(1));
-        let from = (after & self.mask) as usize;
-        let Some(word) = self.occupied.get_mut(from / 64) else { return };
+        let from = self.place(after);
+        let word = &mut self.occupied[from / 64];
         let ahead = *word >> (from % 64);
         if ahead == 0 {
             return self.turn_far(after, from);
@@ -238,7 +251,7 @@ impl Wheel {
         let step = ahead.trailing_zeros();
         *word &= !(1 << ((from as u32 + step) % 64));
         self.cursor = after + u64::from(step);
-        self.empty(from + step as usize);
+        self.empty((from + step as usize) % MOST);
     }
 
     /// The same where the rest of a word has no bucket with events.
@@ -263,8 +276,8 @@ impl Wheel {
         } else {
             self.sort_list(first, next);
         }
-        self.emptied += 1;
-        if self.emptied == self.patience {
+        self.until_look -= 1;
+        if self.until_look == 0 {
             self.look();
         }
     }
@@ -301,7 +314,7 @@ impl Wheel {
             return None;
         }
         loop {
-            word = (word + 1) & (self.occupied.len() - 1);
+            word = ((word + 1) & (self.mask as usize / 64)) % (MOST / 64);
             if self.occupied[word] != 0 {
                 return Some(64 * word + self.occupied[word].trailing_zeros() as usize);
             }
@@ -321,12 +334,13 @@ impl Wheel {
     /// all are in use.
     #[cold]
     fn look(&mut self) {
-        let is_short = self.refused > self.emptied / 8 && self.shift < BELOW_TIME + MOST_WIDTH_BITS;
-        let (crowded, emptied) = (self.crowded, self.emptied);
-        (self.emptied, self.crowded, self.refused) = (0, 0, 0);
+        let (crowded, emptied) = (self.crowded, self.patience - self.until_look);
+        let is_short = self.refused > emptied / 8 && self.shift < BELOW_TIME + MOST_WIDTH_BITS;
+        (self.crowded, self.refused) = (0, 0);
         // Where most buckets have one event, nothing is sorted, and branches are predicted.
         let is_crowded = crowded > emptied / 2 && self.shift > BELOW_TIME;
         if !is_short && !is_crowded {
+            self.until_look = self.patience;
             return;
         }
         self.patience = BETWEEN_IDLE_LOOKS.min(2 * self.patience);
@@ -337,16 +351,15 @@ impl Wheel {
             self.patience = BETWEEN_LOOKS;
             self.shift += 1;
             self.base >>= 1;
-        } else if is_half_empty || self.heads.len() < MOST && crowded > CROWD * emptied {
+        } else if is_half_empty || self.mask < MOST as u64 - 1 && crowded > CROWD * emptied {
             if !is_half_empty {
-                self.heads = vec![NOWHERE; MOST];
-                self.occupied = vec![0; MOST / 64];
                 self.mask = MOST as u64 - 1;
             }
             self.patience = BETWEEN_LOOKS;
             self.shift -= 1;
             self.base <<= 1;
         }
+        self.until_look = self.patience;
         self.distribute(all, self.base);
     }
 
@@ -354,7 +367,7 @@ impl Wheel {
     fn drain(&mut self) -> Vec<Key> {
         let mut all = std::mem::take(&mut self.sorted);
         all.push(self.first);
-        for head in self.heads.iter_mut() {
+        for head in &mut self.heads[..=self.mask as usize] {
             let mut at = std::mem::replace(head, NOWHERE);
             while at != NOWHERE {
                 let Node { key, next } = self.nodes[at as usize];
@@ -372,6 +385,6 @@ impl Wheel {
     /// How many buckets there are, and how wide they are.
     #[cfg(test)]
     pub fn size(&self) -> (usize, u32) {
-        (self.heads.len(), self.shift - BELOW_TIME)
+        (self.mask as usize + 1, self.shift - BELOW_TIME)
     }
 }
