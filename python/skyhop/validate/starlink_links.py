@@ -159,9 +159,12 @@ def _profile(case: Case, values: Mapping[str, Any] | None) -> tuple[dict[str, An
 
 
 def sides(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The keys of a wire with what a fit found in its `direction`; the other direction has the set beneath the fit."""
+    """The keys of a wire with what a fit found in its `direction`; the other direction has the set beneath the fit.
+
+    Outages take both directions at once, so both have them.
+    """
     own = dict(values)
-    other = {key: own[key] for key in ("values",) if key in own}
+    other = {key: own[key] for key in ("values", "obstructed") if key in own}
     up, down = (other, own) if own.get("direction") == "down" else (own, other)
     return {"forward": {"profile": {"starlink": up}}, "backward": {"profile": {"starlink": down}}}
 
