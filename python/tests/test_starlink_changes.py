@@ -143,6 +143,7 @@ def test_a_simulated_recorder_waits_as_the_recorded_one_did() -> None:
 @pytest.mark.parametrize(
     ("path", "over_isls"),
     [("isl", True), ("ISL", True), ("ISLs", True), ("over isls", True), ("", False), ("bent-pipe", False),
+     ("inter-satellite links", True), ("Laser links", True), ("crosslinks", True), ("no inter-satellite", False),
      ("no-isl", False), ("without ISLs", False), ("disliked", False)],
 )  # fmt: skip
 def test_the_path_of_a_case_chooses_its_set(tmp_path: Path, path: str, over_isls: bool) -> None:

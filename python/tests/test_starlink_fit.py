@@ -509,6 +509,52 @@ def test_one_recording_that_cannot_be_read_does_not_hide_the_others(tmp_path: Pa
             starlink_links.starlink(tmp_path)
 
 
+def test_a_path_that_is_not_known_is_told(tmp_path: Path) -> None:
+    folder(tmp_path, made(60))
+    for path, is_told in (("via Frankfurt", True), ("bent pipe", False), ("", False), ("inter-satellite", False)):
+        (tmp_path / "cases.csv").write_text(f"{HEADER}a.csv,ping-csv,0,0,{path},both,,,,\n")
+        note = starlink_links.starlink(tmp_path)[0].note
+        assert ("is not known and counts as a bent pipe" in note) == is_told
+        assert ("lagos-2023" in note) == (path == "inter-satellite")
+
+
+@pytest.mark.parametrize("start", [str(1000 * int(START_S)), "-5", "12"])
+def test_a_start_that_is_not_a_unix_time_is_refused(tmp_path: Path, start: str) -> None:
+    (tmp_path / "cases.csv").write_text(f"{HEADER}a.txt,ping,0,0,,both,,,{start},\n")
+    with pytest.raises(ValueError, match="is not a Unix time in seconds"):
+        starlink_links.starlink(tmp_path)
+
+
+def test_round_trips_in_another_unit_are_refused(tmp_path: Path) -> None:
+    rows = [f"{START_S + n},{0.04 + 0.001 * (n % 7)}" for n in range(200)]
+    (tmp_path / "a.csv").write_text("\n".join(["unix_time_s,rtt_ms", *rows]))
+    with pytest.raises(ValueError, match="too short for a path over a satellite"):
+        starlink.read_round_trips(tmp_path / "a.csv")
+
+
+def test_transfers_that_iperf3_or_a_flow_did_not_finish_are_told(tmp_path: Path) -> None:
+    cases = HEADER
+    for name, flows in (("one", 1), ("four", 4), ("cut", 1)):
+        document = iperf3(flows, 20e6 * flows, 30)
+        for n, entry in enumerate(document["intervals"]):
+            # The second of four flows ends after 10 s.
+            entry["streams"] = [
+                {**one, "socket": 5 + k, "bytes": 0 if flows > 1 and k == 1 and n >= 10 else 2_500_000}
+                for k, one in enumerate(entry["streams"])
+            ]
+        if name == "cut":
+            document |= {"error": "control socket has closed unexpectedly", "end": {}}
+        (tmp_path / f"{name}.json").write_text(json.dumps(document))
+        cases += f"{name}.json,iperf3,0,0,bent-pipe,up,cubic,{flows},,\n"
+    (tmp_path / "cases.csv").write_text(cases)
+    rows = starlink_links.starlink(tmp_path)
+    notes = {row.case: row.note for row in rows if row.measure == "goodput"}
+    assert "a flow ended 10 s after the begin" in notes["four.json"]
+    assert "iperf3 ended early after 30 s, which count: control socket has closed" in notes["cut.json"]
+    assert "ended" not in notes["one.json"]
+    assert not [row for row in rows if row.measure == "ratio of flows"]
+
+
 def test_numbers_of_a_csv_wrap_and_begin_anew(tmp_path: Path) -> None:
     file = tmp_path / "a.csv"
 

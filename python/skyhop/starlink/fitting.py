@@ -3,7 +3,7 @@
 A round trip is base + step of its slot + spread of its slot times jitter, and near an edge the rest of a pause. Step,
 spread and jitter are quantiles (`estimating.py`); the length of the pause is lognormal (`pauses.py`). A slot may change
 its path (`changes.py`), the next one may keep it (`stays.py`), and an edge or such a change may lose what is under way
-(`in_flight.py`).
+(`in_flight.py`). Outages of seconds are told from losses by chance (`outages.py`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from statistics import NormalDist
 import numpy as np
 import numpy.typing as npt
 
-from skyhop.starlink import changes, in_flight, pauses, stays
+from skyhop.starlink import changes, in_flight, outages, pauses, stays
 from skyhop.starlink.chains import LEAST_PAIRS, Chains, neighbours
 from skyhop.starlink.changes import Changes
 from skyhop.starlink.estimating import Estimate, Slots
@@ -59,7 +59,11 @@ NAMES = (
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter with its 90 % interval over draws of slots; lengths in ms."""
+    """A parameter with its 90 % interval over draws of slots; lengths in ms.
+
+    Outages are few: the interval of their share is that of a Poisson count, and that of their median, in s, has the
+    lengths that the answers around them allow.
+    """
 
     name: str
     value: float
@@ -138,6 +142,25 @@ class Fit:
     """Probability that a slot keeps the path of the one before; 0 where none is claimed."""
     in_flight_loss: float = 0.0
     """Probability that an edge or a change loses what is under way; 0 where no such loss is claimed."""
+    obstructed_s: tuple[float, ...] = ()
+    """Quantiles of the time of a long outage in each slot; empty where no outage is claimed, or too few for a list."""
+    outages: int = 0
+    """Long outages that are claimed."""
+    away: int = 0
+    """Rows of losses over more than two slots, which no slot can hold: they are left out."""
+
+    @property
+    def outage_note(self) -> str:
+        """What a reader must know of outages; empty where there are none."""
+        notes = []
+        if self.obstructed_s:
+            notes.append("An outage takes both directions: write `obstructed` into the profile of the other one, too.")
+        elif self.outages:
+            notes.append(f"{self.outages} long outages are too rare for a list of quantiles: none is written.")
+        if self.away:
+            rows = "1 row of losses" if self.away == 1 else f"{self.away} rows of losses"
+            notes.append(f"Left out: {rows} over more than {outages.MOST_S:g} s, which no slot holds.")
+        return " ".join(notes)
 
     @property
     def pause_note(self) -> str:
@@ -204,10 +227,12 @@ def fit(recordings: Sequence[Recording], *, draws: int = DRAWS, seed: int = 1) -
     chains = Chains(numbers_of, reliability=reliability) if not math.isnan(seen) else None
     correlation, *between = chains.told(seen) if chains else (math.nan,) * 3
     run = run_of(0.0 if math.isnan(correlation) else correlation, len(slots))
+    out = outages.outages(recordings)
+    without = [_kept(one, ~out.lost(place, one.sent_s.size)) for place, one in enumerate(recordings)]
     lost = np.concatenate(
         [
             in_flight.likelihoods(one, numbers_of[of] - _FAR * place, changing.each[of])
-            for place, one in enumerate(recordings)
+            for place, one in enumerate(without)
             for of in [(numbers_of >= _FAR * place) & (numbers_of < _FAR * (place + 1))]
         ]
     )
@@ -242,17 +267,27 @@ def fit(recordings: Sequence[Recording], *, draws: int = DRAWS, seed: int = 1) -
     if share:
         shares = [in_flight.most_likely(times @ lost, claimed=-math.inf) for times in every]
         parameters.append(Parameter("loss in flight, share of edges", share, *interval(shares, len(slots) / run)))
+    if out.share:
+        low, high = out.interval() if draws else (math.nan, math.nan)
+        parameters.append(Parameter("outage, share of slots", out.share, low, high))
+        least, most = out.between_s if draws else (math.nan, math.nan)
+        parameters.append(Parameter("outage, median in s", float(np.median(out.lengths_s)), least, most))
     soon_s = np.sort(np.concatenate([one.phase_s for one in early]))
     return Fit(
         step_ms=_rounded(whole_fit.step), jitter_ms=_rounded(whole_fit.jitter), spread=_rounded(whole_fit.spread, 3),
         pause_ms=_rounded(pause.quantiles_ms),
         correlation=_others(correlation, round(stay, 3)), stay=round(stay, 3),
-        base_ms=least_ms + whole_fit.base_ms, loss_near_edges=_near_edges(recordings), slots=len(slots),
+        base_ms=least_ms + whole_fit.base_ms, loss_near_edges=_near_edges(without), slots=len(slots),
         steps_ms=_steps(slots, numbers_of), early=soon_s.size,
         hidden_ms=1e3 * float(soon_s[4]) if soon_s.size >= 5 else 1e3 * pauses.SEEN_S, parameters=tuple(parameters),
         reroute=round(changing.share, 3), reroute_at_s=_rounded(changing.times_s, 2) if changing.share else (),
-        in_flight_loss=round(share, 2),
+        in_flight_loss=round(share, 2), obstructed_s=out.quantiles_s(), outages=out.lengths_s.size,
+        away=sum(map(len, out.away)),
     )  # fmt: skip
+
+
+def _kept(recording: Recording, kept: npt.NDArray[np.bool_]) -> Recording:
+    return Recording(recording.name, recording.sent_s[kept], recording.rtt_ms[kept])
 
 
 def _others(correlation: float, stay: float) -> float:
@@ -370,6 +405,8 @@ def table(found: Fit, *, direction: str = "up") -> str:
         )
     if found.pause_note:
         lines.append(f"# {found.pause_note}")
+    if found.outage_note:
+        lines.append(f"# {found.outage_note}")
     if math.isnan(found.correlation):
         lines.append(
             f"# Fewer than {LEAST_PAIRS} pairs of neighbouring slots, or slots that cannot be told apart: the "
@@ -395,4 +432,7 @@ def table(found: Fit, *, direction: str = "up") -> str:
         lines.append(f"stay = {found.stay:g}")
     if found.in_flight_loss:
         lines += [f"in_flight_loss = {found.in_flight_loss:g}", "edge_loss = [0, 0]"]
+    if found.obstructed_s:
+        times = ", ".join(f'"{value:g} s"' for value in found.obstructed_s)
+        lines.append(f"obstructed = [{times}]")
     return "\n".join(lines) + "\n"

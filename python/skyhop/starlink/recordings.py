@@ -37,7 +37,10 @@ _ANSWER = re.compile(r"^(?:\[(\d+(?:\.\d+)?)\])?.*\bicmp_seq[= ](\d+)\b.*\btime[
 _SUMMARY = re.compile(r"^(\d+) packets transmitted\b.*\btime (\d+)\s*ms")
 
 #: Unix times lie between these, s: 2001-09-09 and 2096-10-02. Others count from somewhere else or in another unit.
-_UNIX_TIMES_S = (1e9, 4e9)
+UNIX_TIMES_S = (1e9, 4e9)
+
+#: A satellite at 300 km and a station below it: up and down, there and back take 4 ms. Other orbits may be lower.
+_SHORTEST_MS = 1.0
 
 #: Columns of CSV that hold the Unix time of the answer, and the round trip; with what makes s and ms of them.
 _TIMES = {"unix_time_s": 1.0, "unix_time_ms": 1e-3, "unix_time_ns": 1e-9}
@@ -92,6 +95,11 @@ def read_round_trips(path: str | os.PathLike[str], *, start_unix_s: float | None
     found = np.array(rows)
     if np.all(np.isnan(found[:, 1])):
         raise ValueError(f"{name}: none of {len(rows)} round trips was answered")
+    if (median_ms := float(np.nanmedian(found[:, 1]))) < _SHORTEST_MS:
+        raise ValueError(
+            f"{name}: the median round trip is {median_ms:.3g} ms, which is too short for a path over a satellite: is "
+            "it in another unit?"
+        )
     return Recording(name, found[:, 0], found[:, 1])
 
 
@@ -109,7 +117,7 @@ def _csv(text: str, name: str) -> list[tuple[float, float]]:
             rtt_ms = float(rtt) * _TRIPS[trip] if rtt else np.nan
         except (KeyError, TypeError, ValueError):
             raise ValueError(f"{name}, line {line}: needs numbers in {time} and {trip}") from None
-        if not _UNIX_TIMES_S[0] <= at_s <= _UNIX_TIMES_S[1]:
+        if not UNIX_TIMES_S[0] <= at_s <= UNIX_TIMES_S[1]:
             raise ValueError(
                 f"{name}, line {line}: {row[time]} in {time} is not a Unix time, which the slots need; columns may be "
                 f"{', '.join(_TIMES)}"

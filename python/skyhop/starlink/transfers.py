@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,6 +63,10 @@ class Transfer:
     """UDP: packets lost of them; None likewise."""
     wire_factor: float = 1.0
     """Bytes of IP packets over bytes of user data."""
+    error: str | None = None
+    """What iperf3 says of a run that it did not finish."""
+    all_until_s: float = math.inf
+    """When the first of the streams ended, from the end of the warm-up, if others went on; else infinite."""
 
     @property
     def duration_s(self) -> float:
@@ -188,7 +193,27 @@ def _transfer(document: dict[str, Any], name: str) -> Transfer:
         packets_each=packets_each,
         lost_each=lost_each,
         wire_factor=wire_factor,
+        error=str(document["error"]) if document.get("error") else None,
+        all_until_s=_all_until_s(received, streams),
     )
+
+
+def _all_until_s(intervals: list[dict[str, Any]], streams: int) -> float:
+    """When the first of so many streams carried its last data, if that is long before the others did; else infinite.
+
+    A stream may stand still for a while, as in an outage, so the time counts from a tenth of the transfer and 5 s on.
+    """
+    ends: dict[Any, float] = {}
+    last_s = 0.0
+    for one in intervals:
+        end_s = float(one["sum"]["start"]) + float(one["sum"]["seconds"])
+        for n, stream in enumerate(one.get("streams") or []):
+            ends.setdefault(stream.get("socket", n), 0.0)
+            if stream.get("bytes"):
+                ends[stream.get("socket", n)] = last_s = end_s
+    if len(ends) != streams or last_s - min(ends.values()) < max(_STILL_S, 0.1 * last_s):
+        return math.inf
+    return min(ends.values())
 
 
 def _wire_factor(start: dict[str, Any], is_udp: bool) -> float:
@@ -201,6 +226,9 @@ def _wire_factor(start: dict[str, Any], is_udp: bool) -> float:
         raise ValueError(size)
     return 1 + header / bytes_of_data
 
+
+#: A stream without data for so long at the end has ended, s.
+_STILL_S = 5.0
 
 #: What intervals say of themselves and of all streams.
 _SERIES = ("start", "seconds", "bits_per_second")

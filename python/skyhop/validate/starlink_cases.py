@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from skyhop import folders
+from skyhop.starlink.recordings import UNIX_TIMES_S
 
 #: Columns that a `cases.csv` of this kind needs; all others may be absent, and may be empty.
 NEEDED = ("recording", "kind")
@@ -16,6 +17,10 @@ NEEDED = ("recording", "kind")
 #: Values of the column `kind`.
 ROUND_TRIPS = ("ping", "ping-text", "ping-csv", "irtt", "irtt-json")
 TRANSFERS = ("iperf3", "iperf3-json")
+
+
+#: Words of the column `path` that stand for links between satellites.
+_OF_ISLS = frozenset(("isl", "isls", "laser", "lasers", "crosslink", "crosslinks"))
 
 
 @dataclass(frozen=True)
@@ -35,9 +40,23 @@ class Case:
 
     @property
     def is_over_isls(self) -> bool:
-        """Whether the column `path` names links between satellites, as "isl", "ISLs" or "over isl" do; not "no-isl"."""
-        words = re.split(r"[^a-z]+", self.place[2])
-        return bool({"isl", "isls"}.intersection(words)) and not {"no", "non", "not", "without"}.intersection(words)
+        """Whether the column `path` names links between satellites, as "ISLs", "laser links" or "inter-satellite" do;
+        not "no-isl"."""
+        return self._names_isls and not {"no", "non", "not", "without"}.intersection(self._words)
+
+    @property
+    def names_a_path(self) -> bool:
+        """Whether the column `path` names links between satellites, or that there are none, or a bent pipe."""
+        bent = "".join(self._words)
+        return self._names_isls or "bentpipe" in bent or "transparent" in bent
+
+    @property
+    def _words(self) -> list[str]:
+        return re.split(r"[^a-z]+", self.place[2])
+
+    @property
+    def _names_isls(self) -> bool:
+        return bool(_OF_ISLS.intersection(self._words)) or "intersat" in "".join(self._words)
 
 
 def cases(root: Path) -> list[Case]:
@@ -71,6 +90,9 @@ def _case(row: dict[str, str], where: str) -> Case:
     if said not in directions:
         raise ValueError(f"{where}: the direction {said!r} is not known; write up, down or both")
     flows = _number(row, "flows", where)
+    start_unix_s = _number(row, "start_unix_s", where)
+    if start_unix_s is not None and not UNIX_TIMES_S[0] <= start_unix_s <= UNIX_TIMES_S[1]:
+        raise ValueError(f"{where}: start_unix_s is {row['start_unix_s']!r}, which is not a Unix time in seconds")
     return Case(
         recording=row["recording"],
         kind=kind,
@@ -78,7 +100,7 @@ def _case(row: dict[str, str], where: str) -> Case:
         direction=directions[said],
         control=row.get("control", "").lower(),
         flows=None if flows is None else round(flows),
-        start_unix_s=_number(row, "start_unix_s", where),
+        start_unix_s=start_unix_s,
     )
 
 

@@ -138,6 +138,8 @@ def starlink(
         rows[number][0] = dataclasses.replace(first, note="; ".join(filter(None, [source, first.note])))
         if isinstance(one, Recording):
             continue
+        if math.isfinite(one.transfer.all_until_s):
+            continue
         kind = "UDP" if one.transfer.is_udp else one.control
         if one.transfer.offered_bps > 0:
             kind += f" at {one.transfer.offered_bps / one.transfer.streams / 1e6:g} Mbit/s each"
@@ -154,14 +156,20 @@ def _profile(case: Case, values: Mapping[str, Any] | None) -> tuple[dict[str, An
     if values is None:
         name = ISL_VALUES if case.is_over_isls else VALUES
         both = {"profile": {"starlink": {"values": name}}}
-        return {"forward": both, "backward": both}, f'simulated with values = "{name}"'
+        source = f'simulated with values = "{name}"'
+        if case.place[2] and not case.names_a_path:
+            source += f"; the path {case.place[2]!r} is not known and counts as a bent pipe: write bent-pipe or isl"
+        return {"forward": both, "backward": both}, source
     return sides(values), "simulated with the fit that was given"
 
 
 def sides(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The keys of a wire with what a fit found in its `direction`; the other direction has the set beneath the fit."""
+    """The keys of a wire with what a fit found in its `direction`; the other direction has the set beneath the fit.
+
+    Outages take both directions at once, so both have them.
+    """
     own = dict(values)
-    other = {key: own[key] for key in ("values",) if key in own}
+    other = {key: own[key] for key in ("values", "obstructed") if key in own}
     up, down = (other, own) if own.get("direction") == "down" else (own, other)
     return {"forward": {"profile": {"starlink": up}}, "backward": {"profile": {"starlink": down}}}
 
@@ -174,6 +182,13 @@ def _read(case: Case, root: Path) -> _Read:
     control = (transfer.control or case.control or "cubic").lower()
     if case.control and case.control != control:
         notes.append(f"cases.csv says {case.control}, the file {control}, which counts")
+    if transfer.error:
+        notes.append(f"iperf3 ended early after {transfer.duration_s:.0f} s, which count: {transfer.error}")
+    if math.isfinite(transfer.all_until_s):
+        notes.append(
+            f"a flow ended {transfer.all_until_s:.0f} s after the begin, but the simulated ones go on; its ratio to "
+            "other numbers of flows is left out"
+        )
     # Recordings are made at the terminal, where nothing else is said.
     down = transfer.reverse if not case.direction else case.direction == "down"
     return _Read(case, transfer, down, control, tuple(notes))
