@@ -60,8 +60,8 @@ def row(label: str, constellation: dict[str, Any]) -> None:
         stations={"a": {"city": "London", "antennas": 40}, "b": {"city": "New York City", "antennas": 40}},
         flows=[{"name": "f", "from": "a", "to": "b", "tcp": "reno", "application": "ftp"}],
     )
-    (way,) = json.loads(scenario.ways_json(STEP_S))
-    changes, rtts = dict(way["ways"]), [2e-6 * delay for delay in way["delays_ns"] if delay is not None]
+    (way,) = json.loads(scenario.paths_json(STEP_S))
+    changes, rtts = dict(way["paths"]), [2e-6 * delay for delay in way["delays_ns"] if delay is not None]
     hops, nodes = [], []
     for n, delay in enumerate(way["delays_ns"]):
         nodes = changes.get(n, nodes)

@@ -101,8 +101,8 @@ def changes(of: Scenario, plane_of: dict[str, int]) -> tuple[int, int]:
 
 def over(of: Scenario, step_s: int) -> list[tuple[int, float] | None]:
     """Hops and round trip in ms at each step; None without a path."""
-    (way,) = json.loads(of.ways_json(step_s))
-    changes: dict[int, list[str]] = dict(way["ways"])
+    (way,) = json.loads(of.paths_json(step_s))
+    changes: dict[int, list[str]] = dict(way["paths"])
     found: list[tuple[int, float] | None] = []
     nodes: list[str] = []
     for n, delay in enumerate(way["delays_ns"]):

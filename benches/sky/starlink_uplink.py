@@ -2,8 +2,8 @@
 
 `python benches/sky/starlink_uplink.py`. The recorded rows are what iperf3 says at its end in files of
 github.com/dlawogud000/starlink-TCP (`logs/`, April 2026: Linux 6.8, 300 s; six uploads of one CUBIC flow, two of one
-BBR flow, one each of ten). The others change the set "loaded" key by key. Three seeds of 300 s, with the delay of the
-wire at which the least smoothed round trip is the recorded one.
+BBR flow, one each of ten). The others change the set "loaded" key by key: means of three seeds of 300 s with their 95 %
+intervals, with the delay of the wire at which the least smoothed round trip is the recorded one.
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from cells import spread
 
 from skyhop import api
+from skyhop.inference import mean_and_interval
 
 DELAY = "27.5 ms"
 BEGIN_S, LENGTH_S = 49, 300
@@ -58,8 +60,20 @@ def cell(flows: int, control: str, keys: dict[str, Any], link: dict[str, Any], s
 
 
 def words(mbps: float, resent: float, rtt_ms: float) -> str:
-    """One cell of the table."""
+    """One cell of the row of recorded values, which have no interval."""
     return f"{mbps:.1f}, {resent:.2g} %, {rtt_ms:.0f} ms"
+
+
+def simulated(found: list[tuple[float, float, float]]) -> str:
+    """One cell of the other rows, with a tuple for each seed: means with their 95 % intervals."""
+    mbps, resent, rtt_ms = (list(values) for values in zip(*found, strict=True))
+    # Shares below 1 % have two digits that count.
+    resent_digits = 2 if np.mean(resent) < 1 else 1
+    shown = [
+        spread(values, mean_and_interval(values)[1], digits)
+        for values, digits in ((mbps, 1), (resent, resent_digits), (rtt_ms, 0))
+    ]
+    return "{}, {} %, {} ms".format(*shown)
 
 
 def main() -> None:
@@ -68,8 +82,8 @@ def main() -> None:
     print("|---" * (len(CELLS) + 1) + "|")
     print("| recorded | " + " | ".join(words(*RECORDED[key]) for key in CELLS) + " |")
     for name, (keys, link) in VARIANTS.items():
-        found = [np.mean([cell(*key, keys, link, seed) for seed in SEEDS], axis=0) for key in CELLS]
-        print(f"| {name} | " + " | ".join(words(*one) for one in found) + " |", flush=True)
+        found = [simulated([cell(*key, keys, link, seed) for seed in SEEDS]) for key in CELLS]
+        print(f"| {name} | " + " | ".join(found) + " |", flush=True)
 
 
 if __name__ == "__main__":

@@ -255,19 +255,19 @@ class Scenario:
         when each is, and is null for all others. Raises ValueError for a step that makes too many positions.
         """
 
-    def ways_json(self, step_s: float) -> str:
-        """The ways of all flows at t = 0 and every `step_s` seconds until the end.
+    def paths_json(self, step_s: float) -> str:
+        """The paths of all flows at t = 0 and every `step_s` seconds until the end.
 
-        `[{"flow", "from", "to", "ways", "delays_ns"}]`: `delays_ns` has the propagation delay in one direction at each
-        instant, null without a path; `ways` lists `[n, [node, ...]]` for each instant n at which the path is another
+        `[{"flow", "from", "to", "paths", "delays_ns"}]`: `delays_ns` has the propagation delay in one direction at each
+        instant, null without a path; `paths` lists `[n, [node, ...]]` for each instant n at which the path is another
         than before. Raises ValueError for a step that makes too many instants.
         """
     def path_json(self, at_s: float, seed: int = 1) -> str:
-        """The ways of all flows at a moment of a run with this seed, over the routes that are in force then.
+        """The paths of all flows at a moment of a run with this seed, over the routes that are in force then.
 
         `{"at_s", "flows": [{"flow", "from", "to", "delay_s", "hops": [{"from", "to", "link", "kind", "delay_s",
         "range_km", "elevation_deg"}]}]}`. Between wired nodes range and elevation are null, between satellites the
-        elevation. A flow that has no way has no hops, and null for its delay. Delays are those of propagation.
+        elevation. A flow that has no path has no hops, and null for its delay. Delays are those of propagation.
         """
 
 @final

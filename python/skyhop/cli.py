@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from skyhop import _core, completion, export_command, fits, folders, import_command, sky, sweep_command
-from skyhop.terminal import FAILED, apart, bar, defined, interruptible, print_json, runs_kept, say_default
+from skyhop.terminal import FAILED, Seed, apart, bar, defined, interruptible, print_json, runs_kept, say_default
 from skyhop.terminal import console as _console
 from skyhop.terminal import fail as _fail
 from skyhop.terminal import limit_memory as _limit_memory
@@ -118,7 +118,7 @@ def run(
     out: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="Run folder; by default runs/<hash>-<seed>.")
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, max=2**64 - 1, help="Seed of the random streams.")] = 1,
+    seed: Seed = 1,
     overrides: Set = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print summary.json instead of a table.")] = False,
     csv: Annotated[bool, typer.Option("--csv", help="Write tables of more than 100,000 rows as CSV, too.")] = False,
@@ -166,15 +166,16 @@ def run(
 def path(
     file: File,
     at: Annotated[str, typer.Option("--at", metavar="TIME", help='Moment: "63 s", "2 min", "500 ms".')] = "0 s",
+    seed: Seed = 1,
     overrides: Set = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print each flow's path through the network at a moment, hop by hop."""
+    """Print each flow's path through the network at a moment of a run with this seed, hop by hop."""
     scenario = _scenario(file, overrides)
     moment = _seconds(at)
     if moment > scenario.duration_s:
         _fail(f"--at {at}: the scenario ends at {scenario.duration_s:g} s")
-    paths = json.loads(scenario.path_json(moment))
+    paths = json.loads(scenario.path_json(moment, seed))
     if as_json:
         print_json(paths)
     else:
@@ -317,17 +318,21 @@ def study_run(
     from skyhop import studies as machinery
 
     names = machinery.names(_studies(studies)) if all_studies else [name]
+    chosen = [_study(one, studies) for one in names]
+    if full and not any(one.takes_long for one in chosen):
+        none = "no study has" if all_studies else f"{name} has no"
+        _fail(f"--full has no effect: {none} part or sweep that takes long (long = true in study.toml)")
     for one in names:
         apart((out or Path("runs")) / one if all_studies else out or Path("runs") / one, keep)
     done = [
         _run_study(
-            dataclasses.replace(_study(one, studies), full=full),
-            (out or Path("runs")) / one if all_studies else out or Path("runs") / one,
+            dataclasses.replace(found, full=full),
+            (out or Path("runs")) / found.name if all_studies else out or Path("runs") / found.name,
             renew=renew,
             keep=keep,
             quiet=as_json,
         )
-        for one in names
+        for found in chosen
     ]
     if as_json:
         print_json([one for one in done if one])
@@ -367,7 +372,8 @@ def _run_study(found: Study, folder: Path, *, renew: bool, keep: Path, quiet: bo
     readme = found.folder / "README.md"
     if renew and not found.left_out:
         # A run without the parts that take long would put "not run" in the place of their numbers.
-        if prose.is_of_full_run(readme.read_text(encoding="utf-8")) and not found.full:
+        is_shorter = found.takes_long and not found.full
+        if is_shorter and prose.is_of_full_run(readme.read_text(encoding="utf-8")):
             typer.echo(f"{readme}: stays as it is: its results are those of a run with --full", err=True)
         else:
             defined(lambda: prose.renew(readme, outcome))

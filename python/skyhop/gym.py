@@ -236,7 +236,9 @@ class FlowEnv(gymnasium.Env[np.ndarray[Any, Any], np.ndarray[Any, Any]]):
 
 class FlowVectorEnv(gymnasium.vector.VectorEnv[np.ndarray[Any, Any], np.ndarray[Any, Any], np.ndarray[Any, Any]]):
     """Several environments whose runs go on at the same time, each in a thread. An episode that ended begins anew with
-    the next step, as Gymnasium's own vectors do."""
+    the next step, as Gymnasium's own vectors do. Infos are as theirs: `infos["run"]` has the run of each environment
+    whose episode ended with this step and None for the others, and `infos["_run"]` says which have one; likewise
+    `infos["seed"]` where episodes began."""
 
     def __init__(self, environments: Sequence[FlowEnv]) -> None:
         if not environments:
@@ -259,7 +261,10 @@ class FlowVectorEnv(gymnasium.vector.VectorEnv[np.ndarray[Any, Any], np.ndarray[
         seeds = [None] * self.num_envs if seed is None else list(seed)
         found = [env.reset(seed=one, options=options) for env, one in zip(self.envs, seeds, strict=True)]
         self._over = [False] * self.num_envs
-        return np.stack([observation for observation, _ in found]), {}
+        infos: dict[str, Any] = {}
+        for i, (_, info) in enumerate(found):
+            infos = self._add_info(infos, info, i)
+        return np.stack([observation for observation, _ in found]), infos
 
     def step(
         self, actions: np.ndarray[Any, Any]
@@ -269,14 +274,16 @@ class FlowVectorEnv(gymnasium.vector.VectorEnv[np.ndarray[Any, Any], np.ndarray[
             if not over:
                 env.send(action)
         observations, rewards = [], np.zeros(self.num_envs)
+        infos: dict[str, Any] = {}
         for i, env in enumerate(self.envs):
             if self._over[i]:
-                observation, _ = env.reset()
+                observation, info = env.reset()
                 self._over[i] = False
             else:
-                observation, rewards[i], _, self._over[i], _ = env.receive()
+                observation, rewards[i], _, self._over[i], info = env.receive()
             observations.append(observation)
-        return np.stack(observations), rewards, np.zeros(self.num_envs, bool), np.array(self._over), {}
+            infos = self._add_info(infos, info, i)
+        return np.stack(observations), rewards, np.zeros(self.num_envs, bool), np.array(self._over), infos
 
     def close_extras(self, **_: Any) -> None:
         """Ends all runs."""

@@ -73,17 +73,19 @@ def over_time(
     Where a value of `by` has several flows, the line is their median and the band reaches from the lowest to the
     highest of them. `cumulative` sums the flows of a `by` and adds up over time. `step_s` averages each flow over
     steps of that length, weighted by the packets received, for measures that change from packet to packet. Only the
-    first seed is drawn.
+    first seed is drawn. Steps without a value are gaps; a value between two of them is a dot.
     """
     shown = measure or MEASURES[column]
     figure, (panel,) = style.blank()
     series = first_seed(series)
     names = order or _names(series, by)
-    rows = series.drop_nulls(column).with_columns(value=pl.col(column) * shown.scale)
+    # Steps without a value stay: a line across them would show what nobody measured.
+    rows = series.with_columns(value=pl.col(column) * shown.scale)
     if step_s > 0:
         step = ((pl.col("time_s") / step_s - 1e-9).ceil() * step_s).alias("time_s")
-        weight = pl.col("received")
-        mean = (pl.col("value") * weight).sum() / weight.sum()
+        weight = pl.col("received").filter(pl.col("value").is_not_null())
+        # Without a packet there is no mean: 0 / 0 is a gap, too.
+        mean = ((pl.col("value") * pl.col("received")).sum() / weight.sum()).fill_nan(None)
         rows = rows.group_by(by, *({"flow"} - {by}), step, maintain_order=True).agg(value=mean)
     for number, name in enumerate(names):
         stroke = style.STROKES[number % len(style.STROKES)]
@@ -103,6 +105,7 @@ def over_time(
             line["time_s"].to_numpy(), line["middle"].to_numpy(), color=stroke.colour, linestyle=stroke.dash,
             marker=stroke.marker, markerfacecolor=style.PAPER, markevery=_marks(number, line.height), label=name,
         )  # fmt: skip
+        _dots_between_gaps(panel, line["time_s"], line["middle"], stroke.colour)
     _time_axis(panel, series)
     panel.set_ylabel(shown.axis)
     if log:
@@ -119,20 +122,25 @@ def over_time(
 def each_flow_over_time(
     series: pl.DataFrame, column: str, *, by: str, order: list[str] | None = None, measure: Measure | None = None
 ) -> Figure:
-    """A measure over time for every flow by itself: one panel per value of `by`, one line per flow."""
+    """A measure over time for every flow by itself: one panel per value of `by`, one line per flow.
+
+    Steps without a value are gaps; a value between two of them is a dot.
+    """
     shown = measure or MEASURES[column]
     series = first_seed(series)
     names = order or _names(series, by)
     figure, panels = style.blank(height=0.9 + 1.2 * len(names), rows=len(names), share_x=True)
     for panel, name in zip(panels, names, strict=True):
-        rows = series.filter(pl.col(by) == name).drop_nulls(column)
+        rows = series.filter(pl.col(by) == name)
         for number, flow in enumerate(_names(rows, "flow")):
             line = rows.filter(pl.col("flow") == flow).sort("time_s")
             stroke = style.STROKES[number % len(style.STROKES)]
+            values = line[column] * shown.scale
             panel.plot(
-                line["time_s"].to_numpy(), (line[column] * shown.scale).to_numpy(),
+                line["time_s"].to_numpy(), values.cast(pl.Float64).to_numpy(),
                 color=stroke.colour, linestyle=stroke.dash, linewidth=1.1, label=flow,
             )  # fmt: skip
+            _dots_between_gaps(panel, line["time_s"], values, stroke.colour)
         panel.set_title(name)
         panel.set_ylim(bottom=0)
     figure.supylabel(shown.axis, fontsize=9.5)
@@ -370,6 +378,17 @@ def _time_axis(panel: Axes, series: pl.DataFrame) -> None:
     panel.set_xlim(0, float(str(last)) if last is not None else 1.0)
 
 
+def _dots_between_gaps(panel: Axes, times: pl.Series, values: pl.Series, colour: str) -> None:
+    """Values without a neighbour as dots: a line has no length there, and would not show them."""
+    there = values.is_not_null()
+    alone = there & ~there.shift(1, fill_value=False) & ~there.shift(-1, fill_value=False)
+    if alone.any():
+        panel.plot(
+            times.filter(alone).to_numpy(), values.filter(alone).to_numpy(), color=colour, linestyle="none", marker=".",
+            markersize=3,
+        )  # fmt: skip
+
+
 def _marks(number: int, points: int) -> tuple[int, int]:
     """About eight markers along a line, those of neighbouring lines at different places."""
     every = max(points // 8, 1)
@@ -429,21 +448,32 @@ class RunPlots:
         return over_time(series, "queue_packets", by="link", order=chosen)
 
     def world_map(self, *, at_s: float = 0.0) -> Figure:
-        """Satellites, ISLs and the flows' paths at a moment of the run."""
+        """Satellites, ISLs and the flows' paths at `at_s` seconds of the run; ValueError for a time outside the run."""
         from skyhop.sky import stations_in
         from skyhop.worldmap import world_map
 
         run = self._run
+        self._check_moment(at_s)
         # Stations on a track have moved.
-        stations = stations_in(json.loads(run.scenario.sky_json(min(at_s, run.scenario.duration_s))))
+        stations = stations_in(json.loads(run.scenario.sky_json(at_s)))
         positions = self._series("positions")
         return world_map(positions, run.links, run.link_changes, run.paths, at_s=at_s, stations=stations)
 
     def coverage(self, *, mask_deg: float, at_s: float = 0.0) -> Figure:
-        """How many satellites stand above the elevation mask everywhere on Earth; a mask below 0° counts as 0°."""
+        """How many satellites stand above the elevation mask everywhere on Earth; a mask below 0° counts as 0°.
+
+        Raises ValueError for a time outside the run.
+        """
         from skyhop.worldmap import coverage
 
+        self._check_moment(at_s)
         return coverage(self._series("positions"), mask_deg=mask_deg, at_s=at_s)
+
+    def _check_moment(self, at_s: float) -> None:
+        # The nearest recorded moment, the start or the end of the run, would pass for the one that was meant.
+        end_s = self._run.scenario.duration_s
+        if not 0 <= at_s <= end_s:
+            raise ValueError(f"at_s is {at_s:g}: the run lasts from 0 to {end_s:g} s")
 
     def _series(self, name: str) -> pl.DataFrame:
         table = self._run.table(name)

@@ -67,12 +67,13 @@ def renew_others(file: Path, outcome: Outcome) -> None:
 def stale(file: Path, outcome: Outcome, *, prefix: bool = False) -> list[str]:
     """Where a document says something else than the study gives.
 
-    A README of a --full run needs --full here, too. A build that lacks a QUIC stack of the study compares nothing.
+    A README of a --full run needs --full here, too, if the study has something that takes long. A build that lacks a
+    QUIC stack of the study compares nothing.
     """
     if outcome.study.left_out:
         return []
     text = file.read_text(encoding="utf-8")
-    if not prefix and is_of_full_run(text) not in (None, outcome.study.full):
+    if not prefix and outcome.study.takes_long and is_of_full_run(text) not in (None, outcome.study.full):
         return []
     fresh = _values(text, outcome, file=file, prefix=True) if prefix else rendered(text, outcome, file=file)
     old, new = text.splitlines(), fresh.splitlines()

@@ -57,15 +57,16 @@ def sky(
     coverage: Annotated[
         Path | None, typer.Option("--coverage", metavar="FILE", help="Map of satellites in view, as SVG or PNG.")
     ] = None,
+    seed: terminal.Seed = 1,
     overrides: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change one key.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
-    """Print, and draw, satellites, stations and paths at a moment."""
+    """Print, and draw, satellites, stations and paths at a moment of a run with this seed."""
     scenario = terminal.read_scenario(file, overrides)
     moment = terminal.seconds(at)
     if moment > scenario.duration_s:
         terminal.fail(f"--at {at}: the scenario ends at {scenario.duration_s:g} s")
-    state: dict[str, Any] = json.loads(scenario.sky_json(moment))
+    state: dict[str, Any] = json.loads(scenario.sky_json(moment, seed))
     if not state["satellites"] and not state["stations"]:
         terminal.fail(f"{file}: no constellation and no stations: there is no sky to show")
     if out is not None:

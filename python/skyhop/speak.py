@@ -21,11 +21,21 @@ def number(value: float, digits: int) -> str:
 
 
 def with_interval(estimate: Estimate, digits: int) -> str:
-    """The mean with half of its interval; of equal values, which have none, at how many seeds they came."""
+    """The mean with half of its interval; of equal values, which have none, at how many seeds they came.
+
+    Both have so many digits behind the point, or more where half of the interval would be rounded to zero: an interval
+    of no width would say that all seeds gave the same.
+    """
     text = number(estimate.mean, digits)
     if equal := estimate.equal_seeds:
         return f"{text} (at all {equal} seeds)"
-    return f"{text} ± {number(estimate.half, digits)}" if len(estimate.by_seed) > 1 else text
+    if len(estimate.by_seed) < 2:
+        return text
+    half = estimate.half
+    # A narrower interval than that is rounding of sums.
+    while half > 0 and digits < 12 and float(f"{half:.{digits}f}") == 0:
+        digits += 1
+    return f"{number(estimate.mean, digits)} ± {number(half, digits)}"
 
 
 class NotRunError(Exception):

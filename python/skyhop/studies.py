@@ -151,6 +151,11 @@ class Study:
     full: bool = False
 
     @property
+    def takes_long(self) -> bool:
+        """Whether something of it runs only when the whole study is asked for."""
+        return any(part.long for part in self.parts) or any(sweep.long for sweep in self.sweeps)
+
+    @property
     def missing(self) -> list[Path]:
         """What the study needs and is not there; without it the study is skipped."""
         return [path for path in self.needs if not (self.folder / path).exists()]

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
 
 import typer
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = [
     "FAILED",
     "USAGE",
+    "Seed",
     "apart",
     "bar",
     "console",
@@ -43,6 +44,9 @@ __all__ = [
 ]
 
 Answer = TypeVar("Answer")
+
+#: An option of commands that show a run, or a moment of one.
+Seed = Annotated[int, typer.Option("--seed", min=0, max=2**64 - 1, help="Seed of the random streams.")]
 
 
 def fail(message: str, *, code: int = USAGE) -> NoReturn:

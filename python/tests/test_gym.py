@@ -102,6 +102,27 @@ def test_environments_in_threads_give_the_same_as_one_by_one() -> None:
     assert threading.active_count() == before
 
 
+def test_a_vector_gives_the_run_and_the_seed_of_each_episode() -> None:
+    """By Gymnasium's convention: an array for each key, and whose values count under the key with an underscore."""
+    short = SCENARIO | {"duration": "1 s"}
+    vector = FlowVectorEnv([FlowEnv(short), FlowEnv(SCENARIO)])
+    _, infos = vector.reset(seed=1)
+    first = infos["seed"].tolist()
+    assert first == [FlowEnv(short).reset(seed=seed)[1]["seed"] for seed in (1, 2)]
+    assert infos["_seed"].tolist() == [True, True]
+    actions, over = np.zeros((2, 1), np.float32), np.array([False, False])
+    while not over.any():
+        assert "run" not in infos
+        *_, over, infos = vector.step(actions)
+    assert over.tolist() == infos["_run"].tolist() == [True, False]
+    assert (infos["run"][0].seed, infos["run"][1]) == (first[0], None)
+    # The next step begins another episode.
+    *_, over, infos = vector.step(actions)
+    vector.close()
+    assert (over.any(), "run" in infos, infos["_seed"].tolist()) == (False, False, [True, False])
+    assert infos["seed"][0] not in first
+
+
 def test_what_cannot_be_an_environment_is_told() -> None:
     with pytest.raises(ValueError, match="no flow is called 'g'; there are: f"):
         FlowEnv(SCENARIO, flow="g")

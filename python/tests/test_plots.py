@@ -6,6 +6,7 @@ import itertools
 import math
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import matplotlib
@@ -115,6 +116,29 @@ def test_several_flows_become_their_median_and_a_band() -> None:
     assert panel.lines[0].get_ydata().tolist() == [1, 10]
 
 
+def test_steps_without_a_value_are_gaps() -> None:
+    """A line across them would show a delay while nothing arrived."""
+    table = series({"a": [1, 2, 3, 4, 5, 6]}).with_columns(
+        cwnd=pl.when(pl.col("time_s").is_in([3.0, 5.0])).then(None).otherwise(pl.col("cwnd"))
+    )
+    nan = math.nan
+    for drawn in (plots.over_time(table, "cwnd", by="tcp"), plots.each_flow_over_time(table, "cwnd", by="tcp")):
+        line, dots = drawn.axes[0].lines
+        assert line.get_xdata().tolist() == [1, 2, 3, 4, 5, 6]
+        assert line.get_ydata().tolist() == pytest.approx([1, 2, nan, 4, nan, 6], nan_ok=True)
+        # A point of a line without a neighbour would be invisible.
+        assert (dots.get_xdata().tolist(), dots.get_ydata().tolist()) == ([4, 6], [4, 6])
+        assert drawn.axes[0].get_xlim() == (0, 6)
+    # A second flow with values there leaves no gap; a step's mean is that of the values in it.
+    both = pl.concat([table, series({"b": [9] * 6})])
+    (line,) = plots.over_time(both, "cwnd", by="tcp").axes[0].lines
+    assert not any(map(math.isnan, line.get_ydata()))
+    (line,) = plots.over_time(table, "cwnd", by="tcp", step_s=2.0).axes[0].lines
+    assert line.get_ydata().tolist() == [1.5, 4, 6]
+    nothing = table.with_columns(received=0)
+    assert all(map(math.isnan, plots.over_time(nothing, "cwnd", step_s=2.0).axes[0].lines[0].get_ydata()))
+
+
 def test_steps_average_each_flow_and_totals_add_up() -> None:
     table = series({"a": [1, 3, 5, 7], "b": [1, 3, 5, 7]})
     (panel,) = plots.over_time(table, "cwnd", by="tcp", step_s=2.0).axes
@@ -166,6 +190,11 @@ def test_a_ship_on_a_map_is_where_it_has_sailed() -> None:
         (panel,) = run.plot.world_map(at_s=at_s).axes
         (name,) = (text for text in panel.texts if text.get_text() == "ship")
         assert name.xy == pytest.approx((longitude, 0.0), abs=1e-9)
+    # The end of the run is not what happens later.
+    for at_s in (200.1, 1e9, -0.1, math.nan):
+        for draw in (run.plot.world_map, partial(run.plot.coverage, mask_deg=8.2)):
+            with pytest.raises(ValueError, match="the run lasts from 0 to 200 s"):
+                draw(at_s=at_s)
 
 
 def test_footprints_have_the_size_that_geometry_gives() -> None:

@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 import skyhop
 from skyhop import czml
 from skyhop.cli import app
+from skyhop.sky import way_of
 
 SCENARIO = """
 duration = "600 s"
@@ -86,6 +87,23 @@ def test_the_sky_at_a_moment_and_its_maps(tmp_path: Path, scenario: Path) -> Non
     assert 780 <= palermo["range_km"] <= 2500 and 8.2 < palermo["elevation_deg"] <= 90
     assert call("sky", scenario, "--at", "700 s").exit_code == 2
     assert call("sky", scenario, "--out", tmp_path / "map.gif").exit_code == 2
+
+
+def test_a_moment_is_that_of_the_run_with_the_seed(tmp_path: Path, scenario: Path) -> None:
+    """Stations that choose by chance choose others with another seed."""
+    gsl = 'gsl = { rate = "10 Mbit/s", handover = { policy = "random", every = "60 s" } }\n\n[stations]'
+    scenario.write_text(scenario.read_text(encoding="utf-8").replace("[stations]", gsl), encoding="utf-8")
+    paths = set()
+    for seed in ("1", "2", "3"):
+        arguments = (scenario, "--at", "300 s", "--seed", seed, "--json")
+        (sky,), (path,) = (json.loads(call(command, *arguments).stdout)["flows"] for command in ("sky", "path"))
+        run = tmp_path / seed
+        assert call("run", scenario, "--out", run, "--seed", seed).exit_code == 0
+        rows = pl.read_parquet(run / "paths.parquet").filter(pl.col("time_s") <= 300)
+        for one in (sky, path):
+            assert way_of(one["hops"]) == rows["path"][-1]
+        paths.add(rows["path"][-1])
+    assert len(paths) > 1
 
 
 def test_the_sky_has_every_antenna_of_a_station(tmp_path: Path, scenario: Path) -> None:

@@ -106,6 +106,15 @@ def test_numbers_of_a_studys_sweep_are_shown_with_what_seeds_say(file: Path, tmp
     }  # fmt: skip
 
 
+def test_a_narrow_interval_is_not_shown_as_none() -> None:
+    """An interval of "± 0.000" would say that all seeds gave the same."""
+    for values, digits, text in [
+        ((0.9996, 0.9997, 0.9998), 3, "0.9997 ± 0.0002"), ((1, 2, 3), 1, "2.0 ± 2.5"), ((1, 1.25, 1.5), 0, "1 ± 1"),
+        ((1, 1.1, 1.2), 0, "1.1 ± 0.2"), ((1, 1), 1, "1.0 (at all 2 seeds)"), ((1,), 1, "1.0"),
+    ]:  # fmt: skip
+        assert speak.with_interval(inference.Estimate(dict(enumerate(values))), digits) == text
+
+
 def test_a_repeated_sweep_costs_nothing_and_a_lost_run_is_made_again(file: Path, tmp_path: Path) -> None:
     keep = tmp_path / "kept"
     first = spreading.run(sweeps.load(file), keep=keep)

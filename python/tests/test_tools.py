@@ -18,6 +18,7 @@ import cells
 import dependencies
 import run_tests
 import sbom
+import starlink_uplink
 import wheel
 import window_cost
 
@@ -178,6 +179,9 @@ def test_tables_of_the_benches_have_no_interval_of_zero() -> None:
     assert cells.spread([1.0, 2.0, 3.0], 1.234, 2) == "2.00 ± 1.23"
     assert cells.spread([2.0, 2.001], 0.0004, 2) == "2.0005 ± 0.0004"
     assert cells.spread([2.0, 2.0], 0.0, 2) == "2.00 (all 2 equal)"
+    # Student's t for three seeds is 4.303.
+    found = [(3.0, 0.125, 90.0), (4.0, 0.125, 92.0), (5.0, 0.125, 94.0)]
+    assert starlink_uplink.simulated(found) == "4.0 ± 2.5, 0.12 (all 3 equal) %, 92 ± 5 ms"
 
 
 def test_a_cost_is_the_median_of_several_measurements_with_the_least_and_the_most(

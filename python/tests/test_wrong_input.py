@@ -56,6 +56,7 @@ WORKS = {
 }
 
 LONG = "x" * 300
+SEEDS = ("-1", str(2**64), "x", "", "1.5")
 #: No file that can be read as what it has to be.
 FILES = [
     "", "absent.toml", "folder", "empty.toml", "bytes.toml", "deep.toml", "new\nline.toml", "good.toml/x", LONG,
@@ -125,12 +126,13 @@ WRONG: dict[str, dict[str, list[list[str]]]] = {
         "threads": [["good.toml", "--threads", one] for one in ("0", "-1", "x", "1.5")],
         "file": [[one] for one in FILES],
         "out": [["good.toml", "--out", one] for one in PLACES],
-        "seed": [["good.toml", "--seed", one] for one in ("-1", str(2**64), "x", "", "1.5")],
+        "seed": [["good.toml", "--seed", one] for one in SEEDS],
         "overrides": [["good.toml", "--set", one] for one in SETS],
     },
     "path": {
         "file": [[one] for one in FILES],
         "at": [["good.toml", "--at", one] for one in [*TIMES, "4 s"]],
+        "seed": [["good.toml", "--seed", one] for one in SEEDS],
         "overrides": [["good.toml", "--set", one] for one in SETS],
     },
     "serve": {
@@ -198,6 +200,7 @@ WRONG: dict[str, dict[str, list[list[str]]]] = {
         "keep": [["queues", "--studies", "studies", "--out", "out", "--keep", one]
             for one in ("good.toml", "/proc/x", "out/kept")],
         "all_studies": [["queues", "--all", "--studies", "studies"]],
+        "full": [["queues", "--studies", "studies", "--full"], ["--all", "--studies", "studies", "--full"]],
     },
     "validate ns2": {
         "as_markdown": [["--reference", "folder", "--json", "--markdown"]],
@@ -258,6 +261,7 @@ WRONG: dict[str, dict[str, list[list[str]]]] = {
     "sky": {
         "file": [[one] for one in [*FILES, "good.toml"]],
         "at": [["sky.toml", "--at", one] for one in [*TIMES, "4 s"]],
+        "seed": [["sky.toml", "--seed", one] for one in SEEDS],
         "out": [["sky.toml", "--out", one] for one in TARGETS],
         "coverage": [["sky.toml", "--coverage", one] for one in TARGETS],
         "overrides": [["sky.toml", "--set", one] for one in SETS],
@@ -309,7 +313,7 @@ FREE = {
     ("passes", "as_json"), ("path", "as_json"), ("handovers", "as_json"), ("places", "as_json"),
     ("study list", "as_json"), ("study show", "as_json"), ("study run", "as_json"), ("places", "part"),
     ("presets", "as_json"), ("run", "as_json"), ("sky", "as_json"),
-    ("serve", "browser"), ("study run", "renew"), ("study run", "full"), ("validate ns2", "as_json"),
+    ("serve", "browser"), ("study run", "renew"), ("validate ns2", "as_json"),
     ("validate queues", "as_json"), 
     ("validate reactions", "as_json"), ("validate reactions", "receiver_only"),
     ("validate quic", "as_json"), 

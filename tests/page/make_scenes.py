@@ -39,33 +39,27 @@ grid = "200 ms"
 """
 )
 
-MILLION = (
-    '# A million steps\nduration = "1000 s"\nprofile = "rfc"\n'
-    + WIRE.format(rate="1 Mbit/s", room=20)
-    + """
-[[flows]]
-name = "a"
-from = "left"
-to = "right"
-tcp = "reno"
-[records]
-grid = "1 ms"
-"""
-)
 
-SHORT = (
-    '# Slow start\nduration = "6 s"\nprofile = "rfc"\n'
-    + WIRE.format(rate="5 Mbit/s", room=2000).replace("20 ms", "280 ms")
-    + """
+def one_flow(title: str, *, duration: str, rate: str, room: int, delay: str = "20 ms", grid: str) -> str:
+    """A scenario of one flow with Reno over one link whose queue has `room` packets."""
+    return (
+        f'# {title}\nduration = "{duration}"\nprofile = "rfc"\n'
+        + WIRE.format(rate=rate, room=room).replace("20 ms", delay)
+        + f"""
 [[flows]]
 name = "a"
 from = "left"
 to = "right"
 tcp = "reno"
 [records]
-grid = "20 ms"
+grid = "{grid}"
 """
-)
+    )
+
+
+MILLION = one_flow("A million steps", duration="1000 s", rate="1 Mbit/s", room=20, grid="1 ms")
+
+SHORT = one_flow("Slow start", duration="6 s", rate="5 Mbit/s", room=2000, delay="280 ms", grid="20 ms")
 
 NEAREST = """# ISLs to the nearest
 duration = "40 s"

@@ -94,8 +94,8 @@ impl Scenario {
         text(py, py.detach(|| skyhop::paths_at(&self.0, at_s, seed)))
     }
 
-    fn ways_json(&self, py: Python<'_>, step_s: f64) -> PyResult<String> {
-        text(py, py.detach(|| skyhop::ways_over(&self.0, step_s)))
+    fn paths_json(&self, py: Python<'_>, step_s: f64) -> PyResult<String> {
+        text(py, py.detach(|| skyhop::paths_over(&self.0, step_s)))
     }
 
     #[getter]

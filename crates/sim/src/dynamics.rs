@@ -179,7 +179,7 @@ impl Simulation {
     pub(crate) fn renew_routes(&mut self) {
         self.topology.routes(&self.destinations, self.now, &mut self.forwarding);
         if self.part.as_ref().is_some_and(|part| part.me != 0) {
-            // Ways are the same in all parts, and the first one records them.
+            // Paths are the same in all parts, and the first one records them.
             return;
         }
         let mut hops = Vec::new();

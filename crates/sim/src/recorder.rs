@@ -23,10 +23,10 @@ pub(crate) const MOST_DROP_ROWS: usize = 2_000_000;
 
 /// What the end of a run wants to know of a flow's rows in the table of paths.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Ways {
+pub(crate) struct FlowPaths {
     /// When its path changed last, and whether it has one since then.
     since: Time,
-    has_way: bool,
+    has_path: bool,
     /// The part of its own time before then in which there was no path for its data.
     without: Duration,
     pub most_hops: usize,
@@ -50,7 +50,7 @@ pub(crate) struct Recorder {
     /// Rows of pages that [`Simulation::take_rows`] has handed over, by workload: all of them loaded.
     pub pages_loaded: BTreeMap<u32, usize>,
     /// By flow.
-    ways: Vec<Ways>,
+    flow_paths: Vec<FlowPaths>,
     /// By flow, for Skyhop's own TCP where packets are recorded.
     pub numbers: BTreeMap<u32, ByteNumbers>,
     /// By flow, for those whose messages have a deadline: what has been judged so far.
@@ -72,7 +72,7 @@ impl Recorder {
             drops_taken: 0,
             pages_taken: 0,
             pages_loaded: BTreeMap::new(),
-            ways: vec![Ways::default(); own_flows],
+            flow_paths: vec![FlowPaths::default(); own_flows],
             numbers: BTreeMap::new(),
             messages: BTreeMap::new(),
             records: Records {
@@ -116,15 +116,15 @@ impl Recorder {
 
     /// The path of a flow has changed. `own` is the flow's start and stop.
     pub fn path(&mut self, row: PathRow, own: (Time, Time)) {
-        let ways = &mut self.ways[row.flow as usize];
-        ways.without = ways.without_until(row.time, own);
-        (ways.since, ways.has_way) = (row.time, !row.nodes.is_empty());
-        ways.most_hops = ways.most_hops.max(row.nodes.len().saturating_sub(1));
+        let flow_paths = &mut self.flow_paths[row.flow as usize];
+        flow_paths.without = flow_paths.without_until(row.time, own);
+        (flow_paths.since, flow_paths.has_path) = (row.time, !row.nodes.is_empty());
+        flow_paths.most_hops = flow_paths.most_hops.max(row.nodes.len().saturating_sub(1));
         self.records.paths.push(row);
     }
 
-    pub fn ways(&self, flow: usize) -> &Ways {
-        &self.ways[flow]
+    pub fn flow_paths(&self, flow: usize) -> &FlowPaths {
+        &self.flow_paths[flow]
     }
 
     /// Begins the next page's row; its number.
@@ -189,11 +189,11 @@ impl Recorder {
     }
 }
 
-impl Ways {
+impl FlowPaths {
     /// The part of the flow's own time up to an instant in which there was no path for its data. The first path is
     /// known from its row on.
     pub fn without_until(&self, until: Time, (start, stop): (Time, Time)) -> Duration {
-        let last = if self.has_way { Duration::ZERO } else { until.min(stop).since(self.since.max(start)) };
+        let last = if self.has_path { Duration::ZERO } else { until.min(stop).since(self.since.max(start)) };
         self.without + last
     }
 }

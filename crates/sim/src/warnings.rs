@@ -54,7 +54,7 @@ impl Simulation {
         let node = |node: u32| &records.node_names[node as usize];
         let ttl = self.flows[id].ttl;
         let mut causes = Vec::new();
-        let without = self.recorder.ways(id).without_until(self.now, (summary.start, summary.stop));
+        let without = self.recorder.flow_paths(id).without_until(self.now, (summary.start, summary.stop));
         let own = summary.stop.since(summary.start);
         if !without.is_zero() && !own.is_zero() {
             let share = 100.0 * without.as_secs_f64() / own.as_secs_f64();
@@ -63,7 +63,7 @@ impl Simulation {
         }
         let of_ttl = |drops: &DropCounts| drops[DropCause::Ttl as usize] > 0;
         if of_ttl(&summary.drops) || of_ttl(&summary.ack_drops) {
-            let hops = self.recorder.ways(id).most_hops;
+            let hops = self.recorder.flow_paths(id).most_hops;
             causes.push(format!("its hop limit is {ttl} (ttl), its path had up to {hops} hops"));
         }
         if summary.packets_sent == 0 {

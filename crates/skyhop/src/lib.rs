@@ -33,7 +33,7 @@ pub mod validate;
 
 pub use error::Error;
 pub use memory::{MEMORY_VARIABLE, memory_limit};
-pub use paths::{paths_at, ways_over};
+pub use paths::{paths_at, paths_over};
 pub use progress::{Glance, Progress};
 pub use run::{Run, RunOptions, least_memory, least_memory_in_folder, run, run_into};
 pub use sky::{ephemeris, passes_of, planes_of, presets, sky_at};

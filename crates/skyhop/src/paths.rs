@@ -7,7 +7,7 @@ use skyhop_scenario::Scenario;
 use skyhop_topology::{NodeId, Path, PathHop, Topology};
 
 /// Instants of all flows: some hundred megabytes of text.
-const MOST_WAYS: f64 = 1e7;
+const MOST_INSTANTS: f64 = 1e7;
 
 /// The path of each flow from its source to its destination at `at_s` seconds of a run with this seed, over the routes
 /// that are in force then and with the delays of that moment: hops with their propagation delay, range (null between
@@ -34,24 +34,24 @@ pub fn paths_at(scenario: &Scenario, at_s: f64, seed: u64) -> Result<Value, Erro
 }
 
 /// The path of each flow at t = 0 and every `step_s` seconds until the end, as [`paths_at`] has it in a run with seed
-/// 1: `[{"flow", "from", "to", "ways", "delays_ns"}]`. `delays_ns` has one value for each instant, in one direction,
-/// null without a path; `ways` lists `[n, [node, …]]` for each instant n at which the path is another than before
+/// 1: `[{"flow", "from", "to", "paths", "delays_ns"}]`. `delays_ns` has one value for each instant, in one direction,
+/// null without a path; `paths` lists `[n, [node, …]]` for each instant n at which the path is another than before
 /// (without a path: no nodes).
 ///
 /// # Errors
 /// [`Error::Step`] for a step that is not a time or makes too many instants; [`Error::Simulation`].
-pub fn ways_over(scenario: &Scenario, step_s: f64) -> Result<Value, Error> {
+pub fn paths_over(scenario: &Scenario, step_s: f64) -> Result<Value, Error> {
     let flows = scenario.simulation_spec().flows;
     let end = Time::ZERO + scenario.duration;
     let duration_s = scenario.duration.as_secs_f64();
-    let least_s = (duration_s * flows.len() as f64 / MOST_WAYS * 1e3).ceil().max(1.0) / 1e3;
+    let least_s = (duration_s * flows.len() as f64 / MOST_INSTANTS * 1e3).ceil().max(1.0) / 1e3;
     if !(step_s.is_finite() && step_s >= least_s) {
         return Err(Error::Step { step_s, least_s });
     }
     let step = Duration::from_secs_f64(step_s);
     let mut network = Network::new(scenario, 1)?;
     let mut delays_ns: Vec<Vec<Option<u64>>> = flows.iter().map(|_| Vec::new()).collect();
-    let mut ways: Vec<Vec<(usize, Vec<NodeId>)>> = flows.iter().map(|_| Vec::new()).collect();
+    let mut paths: Vec<Vec<(usize, Vec<NodeId>)>> = flows.iter().map(|_| Vec::new()).collect();
     let mut at = Time::ZERO;
     while at <= end {
         network.advance(at);
@@ -60,20 +60,20 @@ pub fn ways_over(scenario: &Scenario, step_s: f64) -> Result<Value, Error> {
             let nodes = path.as_ref().map_or_else(Vec::new, |path| {
                 path.hops.iter().map(|hop| hop.from).chain(std::iter::once(flow.to)).collect()
             });
-            if ways[f].last().is_none_or(|(_, before)| *before != nodes) {
-                ways[f].push((delays_ns[f].len(), nodes));
+            if paths[f].last().is_none_or(|(_, before)| *before != nodes) {
+                paths[f].push((delays_ns[f].len(), nodes));
             }
             delays_ns[f].push(path.map(|path| path.delay.as_nanos()));
         }
         at += step;
     }
     let name = |node: NodeId| network.topology.nodes()[node].name.as_str();
-    let named = |way: &[NodeId]| way.iter().map(|&node| name(node)).collect::<Vec<_>>();
+    let named = |nodes: &[NodeId]| nodes.iter().map(|&node| name(node)).collect::<Vec<_>>();
     let mut rows = Vec::new();
-    for (flow, (ways, delays_ns)) in flows.iter().zip(ways.iter().zip(&delays_ns)) {
-        let ways: Vec<Value> = ways.iter().map(|(n, way)| json!([n, named(way)])).collect();
+    for (flow, (paths, delays_ns)) in flows.iter().zip(paths.iter().zip(&delays_ns)) {
+        let paths: Vec<Value> = paths.iter().map(|(n, nodes)| json!([n, named(nodes)])).collect();
         let [from, to] = [flow.from, flow.to].map(name);
-        rows.push(json!({ "flow": flow.name, "from": from, "to": to, "ways": ways, "delays_ns": delays_ns }));
+        rows.push(json!({ "flow": flow.name, "from": from, "to": to, "paths": paths, "delays_ns": delays_ns }));
     }
     Ok(Value::Array(rows))
 }
@@ -172,13 +172,13 @@ mod tests {
             let at = Time::from_secs_f64(at_s);
             let row = records.paths.iter().rfind(|row| row.time <= at).unwrap();
             let expected: Vec<String> = row.nodes.iter().map(name).collect();
-            let ways = paths_at(&scenario, at_s, seed).unwrap();
-            let hops = ways["flows"][0]["hops"].as_array().unwrap();
+            let moment = paths_at(&scenario, at_s, seed).unwrap();
+            let hops = moment["flows"][0]["hops"].as_array().unwrap();
             let mut found: Vec<String> = hops.iter().map(|hop| text(&hop["from"])).collect();
             found.extend(hops.last().map(|hop| text(&hop["to"])));
             assert_eq!(found, expected, "{at_s} s");
             let sky = sky_at(&scenario, at_s, seed).unwrap();
-            assert_eq!(sky["flows"][0]["hops"], ways["flows"][0]["hops"], "{at_s} s");
+            assert_eq!(sky["flows"][0]["hops"], moment["flows"][0]["hops"], "{at_s} s");
             for station in sky["stations"].as_array().unwrap() {
                 let of_station = |row: &&skyhop_sim::records::HandoverRow| {
                     row.kind == "satellite" && name(&row.terminal) == text(&station["name"]) && row.time <= at
@@ -192,8 +192,11 @@ mod tests {
         let delay = |at_s: f64| paths_at(&scenario, at_s, seed).unwrap()["flows"][0]["delay_s"].clone();
         assert_ne!(delay(1.0), delay(1.5));
         // The same over time, with seed 1.
-        let ways = ways_over(&scenario, 15.0).unwrap();
-        for (n, found) in ways[0]["delays_ns"].as_array().unwrap().iter().enumerate() {
+        let paths = paths_over(&scenario, 15.0).unwrap();
+        let first = paths_at(&scenario, 0.0, 1).unwrap()["flows"][0]["hops"].as_array().unwrap().len();
+        assert_eq!(paths[0]["paths"][0][0], 0);
+        assert_eq!(paths[0]["paths"][0][1].as_array().unwrap().len(), first + 1, "one node more than hops");
+        for (n, found) in paths[0]["delays_ns"].as_array().unwrap().iter().enumerate() {
             let at = paths_at(&scenario, 15.0 * n as f64, 1).unwrap();
             let seconds = Duration::from_nanos(found.as_u64().unwrap()).as_secs_f64();
             assert_eq!(at["flows"][0]["delay_s"].as_f64(), Some(seconds), "{n}");

@@ -39,11 +39,15 @@ impl BeamOptions {
 pub(crate) struct Beams {
     pub options: BeamOptions,
     pub next: Time,
+    /// Elevation at the edge of the footprint, at least 0.
     mask_rad: f64,
 }
 
 impl Beams {
+    /// A mask below 0 is for users in the air, and counts as 0: the ground sees nothing below its horizon, and rings
+    /// beyond it would never be used.
     pub fn new(options: BeamOptions, mask_rad: f64) -> Beams {
+        let mask_rad = mask_rad.max(0.0);
         Beams { options, next: Time::ZERO, mask_rad }
     }
 

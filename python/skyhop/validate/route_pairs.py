@@ -190,7 +190,7 @@ def _ways(
     """Our route of each pair at each instant, with the limit of distance moved by `slack_m`."""
     scenario = _scenario(sky, ends, step_ns, instants, slack_m)
     try:
-        rows = json.loads(_core.Scenario.from_json(json.dumps(scenario)).ways_json(step_ns / 1e9))
+        rows = json.loads(_core.Scenario.from_json(json.dumps(scenario)).paths_json(step_ns / 1e9))
     except _core.ScenarioError as error:
         raise ValueError(f"{root}: its constellation cannot be built: {error}") from None
     by_flow = {row["flow"]: row for row in rows}
@@ -198,8 +198,8 @@ def _ways(
     for a, b in ends:
         row = by_flow[f"{a}-to-{b}"]
         paths: list[str] = []
-        ways = [*row["ways"], [instants, []]]
-        for (start, nodes), (end, _) in itertools.pairwise(ways):
+        changes = [*row["paths"], [instants, []]]
+        for (start, nodes), (end, _) in itertools.pairwise(changes):
             path = "-".join(node.split("-")[1] for node in nodes) or _UNREACHABLE
             paths += [path] * (end - start)
         delays = row["delays_ns"]

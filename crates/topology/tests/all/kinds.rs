@@ -48,8 +48,26 @@ fn handovers(topology: &mut Topology, until: Time) -> Vec<Handover> {
 
 #[test]
 fn beams_are_where_the_geometry_puts_them() {
+    // Eight rings across 4100 km at 6.6 km/s over ground make 78 s each on a path through the middle; sectors make it
+    // less.
+    let seconds = seconds_of_beams(8.2, 8.2);
+    assert!((30.0..78.0).contains(&seconds), "a beam lasts {seconds} s");
+}
+
+/// A station on the ground sees nothing below its horizon, so beams that lit more would leave the outer rings unused.
+#[test]
+fn beams_of_a_mask_below_the_horizon_end_at_the_horizon() {
+    // Eight rings across 6000 km.
+    let seconds = seconds_of_beams(-5.0, 0.0);
+    assert!((30.0..114.0).contains(&seconds), "a beam lasts {seconds} s");
+}
+
+/// How long a beam lasts on average, after checking that each is in the ring that the elevation gives; `edge` is the
+/// elevation at the edge of the footprint. Both angles are in degrees.
+fn seconds_of_beams(mask: f64, edge: f64) -> f64 {
     let places = vec![station("equator", 0.0, 10.0), station("palermo", 38.1, 13.4), station("oslo", 59.9, 10.7)];
-    let (spec, _) = sky(places);
+    let (mut spec, _) = sky(places);
+    spec.gsl = spec.gsl.map(|gsl| GslRules { elevation_mask: degrees(mask), ..gsl });
     let options = SkyOptions { beams: Some(beams(1, 0)), ..SkyOptions::default() };
     let mut topology = Topology::with_options(spec, options).unwrap();
     let hours = 12.0;
@@ -63,16 +81,13 @@ fn beams_are_where_the_geometry_puts_them() {
         assert!(handover.beams[0].is_some_and(|before| before != beam) && beam < 48);
         // The ring that spherical geometry gives to the elevation: λ = acos(R cos ε / r) − ε, beams by 1 − cos λ.
         let lambda = |elevation: f64| (6378.0 * elevation.cos() / 7158.0).acos() - elevation;
-        let share = (1.0 - lambda(handover.elevation.radians()).cos()) / (1.0 - lambda(8.2_f64.to_radians()).cos());
+        let share = (1.0 - lambda(handover.elevation.radians()).cos()) / (1.0 - lambda(edge.to_radians()).cos());
         let ring = [3, 12, 27, 48].iter().position(|&end| beam < end).unwrap();
         let bounds = [0.0, 3.0 / 48.0, 12.0 / 48.0, 27.0 / 48.0, 1.0];
         let inside = share > bounds[ring] - 1e-9 && (share < bounds[ring + 1] + 1e-9 || ring == 3);
         assert!(inside, "beam {beam} at share {share}");
     }
-    // Eight rings across 4100 km at 6.6 km/s over ground make 78 s each on a path through the middle; sectors make it
-    // less.
-    let seconds = 3.0 * hours * 3600.0 / of_beams.len() as f64;
-    assert!((30.0..78.0).contains(&seconds), "a beam lasts {seconds} s");
+    3.0 * hours * 3600.0 / of_beams.len() as f64
 }
 
 #[test]
