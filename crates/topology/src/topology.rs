@@ -240,6 +240,23 @@ impl Topology {
         self.wires.get(link.index()).copied().unwrap_or(Duration::ZERO)
     }
 
+    /// Routes are found on so many threads from now on, where that takes less time. Results do not depend on it. One
+    /// thread, the caller's, is the default. A clone uses as many.
+    pub fn use_threads(&mut self, threads: usize) {
+        self.router.use_threads(threads);
+    }
+
+    /// [`Topology::use_threads`] where it does not pay, too.
+    pub fn use_threads_always(&mut self, threads: usize) {
+        self.router.use_threads(threads);
+        self.router.least_share = 0;
+    }
+
+    /// The most threads that have found routes together since their number was given.
+    pub fn route_threads(&self) -> usize {
+        self.router.most_threads
+    }
+
     /// Shortest-delay routes to each of `destinations` over the links that are up, with the delays of `now`.
     /// Stations without a wired link forward nothing for others. To hand over the `out` of the last time saves most of
     /// the time and changes nothing else.

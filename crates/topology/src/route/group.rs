@@ -103,10 +103,6 @@ impl Group {
         lane
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.roots.iter().all(|&root| root == NO_ROOT)
-    }
-
     /// How far a node is from the roots, in nodes.
     pub fn rank(&self, node: u32) -> u32 {
         self.ranks[node as usize]
