@@ -294,6 +294,43 @@ fn renewed_routes_equal_searches_after_any_change() {
     assert!(renewed > 3000 && moved > 1000, "{renewed} renewals, {moved} of them changed routes");
 }
 
+/// A sweep over unchanged links needs no repair with a mended plan, and needs some with the one before.
+#[test]
+fn a_mended_plan_has_all_steps() {
+    const SIDE: u32 = 40;
+    let mut stream = Stream::new(9, "route", "plan");
+    let mut router = Router::new((SIDE * SIDE) as usize, std::iter::empty());
+    let right = (0..SIDE * SIDE).filter(|n| n % SIDE + 1 < SIDE).map(|n| (n, n + 1));
+    let below = (0..SIDE * (SIDE - 1)).map(|n| (n, n + SIDE));
+    let links: Vec<(u32, u32)> = right.chain(below).flat_map(|(a, b)| [(a, b), (b, a)]).collect();
+    let mut delays: Vec<u64> = links.iter().map(|_| 1_000 + (stream.uniform() * 1_000.0) as u64).collect();
+    let roots: Vec<NodeId> = (0..16).map(|n| NodeId::new(n * 100)).collect();
+    let (mut kept, mut mended, mut repaired) = (Forwarding::default(), 0, 0);
+    for _ in 0..40 {
+        delays.iter_mut().for_each(|delay| *delay += (stream.uniform() * 3.0) as u64);
+        let edge = |(n, (&(from, to), &delay_ns)): (usize, (&(u32, u32), &u64))| Edge {
+            from: NodeId::new(from),
+            hop: Hop { link: LinkId::from_usize(n), to: NodeId::new(to) },
+            delay_ns,
+        };
+        router.edges = links.iter().zip(&delays).enumerate().map(edge).collect();
+        router.arrange();
+        router.fill(&roots, true, &mut kept);
+        let (graph, sweep, group) = (&router.graph, &mut router.worker.sweep, &mut kept.groups[0]);
+        if !group.is_mendable() {
+            continue;
+        }
+        sweep.run(graph, &mut group.clone());
+        repaired += sweep.repairs();
+        let steps = group.plan.len();
+        group.mend_plan(graph);
+        mended += usize::from(group.plan.len() > steps);
+        sweep.run(graph, &mut group.clone());
+        assert_eq!(sweep.repairs(), 0);
+    }
+    assert!(mended > 10 && repaired > 10, "{mended} plans mended, {repaired} distances repaired without");
+}
+
 /// Costs drift and links come and go in a net of 20 × 20 nodes while 40 roots, three groups, are renewed: enough for
 /// orders that fit no lane, for plans and for repairs.
 #[test]
