@@ -164,13 +164,16 @@ impl Router {
         self.most_threads = 1;
     }
 
-    /// Takes over `edges` and `leaves`.
+    /// Takes over `edges` and `leaves`, whose delays may follow.
     pub fn arrange(&mut self) {
-        self.graph.draw(&self.edges, self.penalty);
+        self.graph.arrange(&self.edges);
         // Stations with several antennas have several leaves.
         self.leaves.sort_by_key(|leaf| leaf.node);
-        let costs = || self.graph.arcs.iter().map(|arc| arc.cost);
-        let (least, most) = (costs().min().unwrap_or(1), costs().max().unwrap_or(1));
+    }
+
+    /// Takes over the delays of the edges. [`Router::arrange`] has been called for these edges.
+    pub fn renew_costs(&mut self) {
+        let (least, most) = self.graph.renew_costs(&self.edges, self.penalty);
         let workers = std::iter::once(&mut self.worker).chain(&mut self.helpers);
         workers.for_each(|worker| worker.search.queue.fit(least, most));
     }

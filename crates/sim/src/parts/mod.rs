@@ -179,7 +179,7 @@ impl Execution {
         &self.division
     }
 
-    /// The most threads that have found routes together. Each part finds its routes alone.
+    /// The most threads that have found positions or routes together. Each part finds its routes alone.
     pub fn route_threads(&self) -> usize {
         self.parts.iter().map(|part| part.topology.route_threads()).max().unwrap_or(1)
     }

@@ -5,10 +5,9 @@ use super::group::{FAR, Group, LANES, Lanes, NO_ROOT, NO_SLOT};
 use super::table::{BLOCK_ROWS, Block};
 use super::{Forwarding, Hop, Router, WANTED, Worker, leaf_hop};
 use crate::NodeId;
+use crate::share::share;
 use skyhop_base::Index;
 use std::ops::Range;
-use std::panic::resume_unwind;
-use std::sync::{Mutex, PoisonError};
 
 // A group has a block of its own.
 const _: () = assert!(LANES == BLOCK_ROWS);
@@ -62,23 +61,9 @@ impl Router {
         let renewal = Renewal { graph, leaves, stations, same_shape, next_shape, moved };
         out.shape = graph.shape;
         let groups = out.groups.iter_mut().zip(out.table.blocks());
-        if threads == 1 {
-            return groups.for_each(|(group, mut block)| worker.renew(&renewal, group, &mut block));
-        }
-        // Groups do not depend on each other. Whoever is ready takes the next one.
-        let groups = Mutex::new(groups);
-        let next = || groups.lock().unwrap_or_else(PoisonError::into_inner).next();
-        let work = |worker: &mut Worker| {
-            while let Some((group, mut block)) = next() {
-                worker.renew(&renewal, group, &mut block);
-            }
-        };
-        std::thread::scope(|scope| {
-            let helpers: Vec<_> =
-                helpers[..threads - 1].iter_mut().map(|helper| scope.spawn(|| work(helper))).collect();
-            work(worker);
-            helpers.into_iter().for_each(|helper| helper.join().unwrap_or_else(|panic| resume_unwind(panic)));
-        });
+        // Groups do not depend on each other.
+        let helpers = &mut helpers[..threads - 1];
+        share(groups, worker, helpers, || (), |worker, (group, mut block)| worker.renew(&renewal, group, &mut block));
     }
 
     /// How many threads a renewal of so many groups is worth.

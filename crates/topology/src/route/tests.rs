@@ -12,6 +12,7 @@ fn router(nodes: usize, edges: &[(u32, u32, u64)]) -> Router {
     };
     router.edges = edges.iter().enumerate().map(edge).collect();
     router.arrange();
+    router.renew_costs();
     router
 }
 
@@ -214,6 +215,7 @@ impl Changing {
             }
         }
         router.arrange();
+        router.renew_costs();
     }
 }
 
@@ -315,6 +317,7 @@ fn a_mended_plan_has_all_steps() {
         };
         router.edges = links.iter().zip(&delays).enumerate().map(edge).collect();
         router.arrange();
+        router.renew_costs();
         router.fill(&roots, true, &mut kept);
         let (graph, sweep, group) = (&router.graph, &mut router.worker.sweep, &mut kept.groups[0]);
         if !group.is_mendable() {
@@ -360,6 +363,7 @@ fn renewed_routes_equal_searches_in_a_net_with_many_roots() {
             };
             router.edges = up.map(edge).collect();
             router.arrange();
+            router.renew_costs();
         };
         if step % 10 == 5 {
             draw(16);
