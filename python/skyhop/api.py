@@ -61,8 +61,9 @@ def run(
     machine's memory.
 
     `threads` share the run: the network is cut at links with a long delay, and each thread handles a part. Records are
-    the same for any number. A network that cannot be cut, or would not gain from it, runs on one thread;
-    `manifest["one_thread_because"]` says why. Several runs at once use several cores better.
+    the same for any number. A network that cannot be cut, or would not gain from it, runs on one thread, and all share
+    the renewals of its routes where these take long (`manifest["route_threads"]`);
+    `manifest["one_thread_because"]` says why it was not cut. Several runs at once use several cores better.
 
     Raises ScenarioError for a scenario that is wrong, MemoryError when the run needs more memory than it may take,
     ValueError for no `threads`.

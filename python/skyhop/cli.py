@@ -129,7 +129,7 @@ def run(
             "--threads",
             metavar="N",
             min=1,
-            help="Cores that share the run where its network can be cut; the records are the same.",
+            help="Cores that share the run where its network can be cut, or else its routes; the records are the same.",
         ),
     ] = 1,
 ) -> None:
@@ -148,7 +148,8 @@ def run(
     _warn(result, but=scenario.warnings)
     say_default(scenario)
     if reason := result.manifest.get("one_thread_because"):
-        typer.echo(f"Ran on one thread: {reason}.", err=True)
+        but = ", apart from its routes" if result.manifest["route_threads"] > 1 else ""
+        typer.echo(f"Ran on one thread{but}: {reason}.", err=True)
     if without_csv := result.manifest.get("tables_without_csv"):
         names = ", ".join(without_csv)
         how = "Add --csv, or csv = true under [records], to write them as CSV, too."

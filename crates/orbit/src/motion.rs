@@ -182,6 +182,11 @@ impl Motion {
         }
     }
 
+    /// Whether SGP4 gives the position, which costs some twenty times what other motions do.
+    pub fn is_propagated(&self) -> bool {
+        matches!(self.0, Kind::Flight { .. })
+    }
+
     /// The track of a user who moves over the Earth.
     pub fn track(&self) -> Option<&Track> {
         match &self.0 {

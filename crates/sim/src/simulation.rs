@@ -166,11 +166,20 @@ pub struct Simulation {
 impl Simulation {
     /// Builds the components. The same `spec` and `seed` give the same run, bit for bit.
     pub fn new(spec: &SimulationSpec, seed: u64) -> Result<Simulation, SimulationError> {
+        Simulation::with_threads(spec, seed, 1)
+    }
+
+    /// The same, which finds its routes on so many threads.
+    pub(crate) fn with_threads(
+        spec: &SimulationSpec,
+        seed: u64,
+        threads: usize,
+    ) -> Result<Simulation, SimulationError> {
         if spec.workloads.is_empty() {
-            return Simulation::of_flows(spec, spec.flows.len(), seed);
+            return Simulation::of_flows(spec, spec.flows.len(), seed, threads);
         }
         let workload::Drawn { with, transfers, visits } = workload::with_connections(spec, seed)?;
-        let mut simulation = Simulation::of_flows(&with, spec.flows.len(), seed)?;
+        let mut simulation = Simulation::of_flows(&with, spec.flows.len(), seed, threads)?;
         simulation.visits = visits;
         let records = &mut simulation.recorder.records;
         records.workload_names = spec.workloads.iter().map(|workload| workload.name.clone()).collect();
@@ -182,8 +191,14 @@ impl Simulation {
     }
 
     /// A simulation without workloads; the first `own_flows` are those of the scenario.
-    fn of_flows(spec: &SimulationSpec, own_flows: usize, seed: u64) -> Result<Simulation, SimulationError> {
-        let (topology, links, agents) = Simulation::parts(spec, seed)?;
+    fn of_flows(
+        spec: &SimulationSpec,
+        own_flows: usize,
+        seed: u64,
+        threads: usize,
+    ) -> Result<Simulation, SimulationError> {
+        let (mut topology, links, agents) = Simulation::parts(spec, seed)?;
+        topology.use_threads(threads);
         let (link_count, flow_count) = (links.len() as u32, spec.flows.len() as u32);
         let slots = EventSlots {
             links: TOPOLOGY + 1,

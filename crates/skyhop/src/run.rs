@@ -165,13 +165,14 @@ fn simulate(
         progress.reach(reached, |flow| simulation.flow_state(flow))?;
         pace.took(begin.elapsed());
     }
-    let division = simulation.division().clone();
+    let (division, route_threads) = (simulation.division().clone(), simulation.route_threads());
     let mut records = simulation.finish();
     records.warnings.splice(0..0, scenario.all_warnings());
     let cost = Cost {
         wall_time_s: wall.elapsed().as_secs_f64(),
         cpu_time_s: cpu.zip(cpu_time_s(options.threads)).map(|(before, after)| after - before),
         division,
+        route_threads,
     };
     let manifest = manifest(scenario, options, &records, &cost);
     Ok(Run { records, manifest, hash: OnceLock::new() })
@@ -270,6 +271,7 @@ struct Cost {
     wall_time_s: f64,
     cpu_time_s: Option<f64>,
     division: Division,
+    route_threads: usize,
 }
 
 fn manifest(scenario: &Scenario, options: &RunOptions, records: &Records, cost: &Cost) -> Value {
@@ -302,6 +304,7 @@ fn manifest(scenario: &Scenario, options: &RunOptions, records: &Records, cost: 
     if options.threads > 1 {
         // Nothing of it changes a record.
         manifest["threads"] = cost.division.threads.into();
+        manifest["route_threads"] = cost.route_threads.into();
         manifest["parts"] = cost.division.parts.into();
         manifest["threads_asked"] = options.threads.into();
         manifest["one_thread_because"] = cost.division.reason.clone().into();

@@ -1,4 +1,4 @@
-//! What positions, visibility, handovers and routes cost on one core, in CPU time.
+//! What positions, visibility, handovers and routes cost on one core, in CPU time, and routes on two.
 //!
 //! `cargo run --release -p skyhop-topology --example sky_speed [elements.tle]`: with a file of elements also what
 //! 8,451 satellites of Starlink cost. The CPU and the load of the machine stand beside the figures.
@@ -14,6 +14,7 @@ use skyhop_topology::{
     CheckTimes, CrossSeam, Forwarding, GslRules, HandoverPolicy, IslLayout, IslOptions, IslRules, NodeId, NodeKind,
     NodeSpec, RoutingRules, SkyOptions, Topology, TopologySpec,
 };
+use std::time::Instant;
 
 fn main() {
     println!("{}", machine());
@@ -23,7 +24,9 @@ fn main() {
             Err(error) => println!("{path}: {error}"),
         }
     }
-    first_shell();
+    for threads in [1, 2] {
+        first_shell(threads);
+    }
 }
 
 /// CPU model and load, as Linux tells them.
@@ -37,10 +40,16 @@ fn machine() -> String {
 }
 
 /// Milliseconds of CPU for one of `times` runs.
-fn cost_ms(times: u32, mut run: impl FnMut(u32)) -> f64 {
-    let start = ProcessTime::now();
+fn cost_ms(times: u32, run: impl FnMut(u32)) -> f64 {
+    costs_ms(times, run).1
+}
+
+/// Milliseconds that one of `times` runs takes, and those of CPU of all threads.
+fn costs_ms(times: u32, mut run: impl FnMut(u32)) -> (f64, f64) {
+    let (begin, cpu) = (Instant::now(), ProcessTime::now());
     (0..times).for_each(&mut run);
-    start.elapsed().as_secs_f64() * 1e3 / f64::from(times)
+    let each = |seconds: f64| seconds * 1e3 / f64::from(times);
+    (each(begin.elapsed().as_secs_f64()), each(cpu.elapsed().as_secs_f64()))
 }
 
 fn stations(count: usize) -> Vec<GroundStation> {
@@ -132,12 +141,16 @@ fn joined_up(mut nodes: Vec<NodeSpec>) {
     });
     println!("nearest neighbours every 10 s, 1000 terminals every second: {cost:.2} ms for a second");
     let destinations: Vec<NodeId> = (first..first + 1000).map(NodeId::from_usize).collect();
-    let mut forwarding = Forwarding::default();
     let at = |n: u32| Time::ZERO + Duration::from_millis(30_000 + u64::from(n) * 100);
-    let cost = cost_ms(1, |n| topology.routes(&destinations, at(n), &mut forwarding));
-    println!("routes from everywhere to 1000 stations: {cost:.2} ms the first time");
-    let cost = cost_ms(10, |n| topology.routes(&destinations, at(n + 1), &mut forwarding));
-    println!("  renewed every 100 ms: {cost:.2} ms, positions included");
+    for threads in [1, 2] {
+        topology.use_threads(threads);
+        let mut forwarding = Forwarding::default();
+        let (first, cpu) = costs_ms(1, |n| topology.routes(&destinations, at(n), &mut forwarding));
+        println!("routes from everywhere to 1000 stations, threads: {threads}");
+        println!("  the first time: {first:.2} ms, of CPU {cpu:.2} ms");
+        let (cost, cpu) = costs_ms(40, |n| topology.routes(&destinations, at(n + 1), &mut forwarding));
+        println!("  renewed every 100 ms: {cost:.2} ms, of CPU {cpu:.2} ms, positions included");
+    }
 }
 
 fn gsl() -> GslRules {
@@ -165,7 +178,7 @@ fn network(mut nodes: Vec<NodeSpec>, count: usize, isl: Option<IslRules>, gsl: G
 }
 
 /// Starlink's first shell, 72 × 22 with +Grid, 100 stations, routes to all of them every 100 ms for 100 s.
-fn first_shell() {
+fn first_shell(threads: usize) {
     let walker = Walker {
         name: "shell".to_owned(),
         pattern: Pattern::Delta,
@@ -190,11 +203,12 @@ fn first_shell() {
     let Some(mut topology) = network(satellites.into_iter().map(node).collect(), 100, Some(isl), gsl()) else {
         return;
     };
+    topology.use_threads(threads);
     let destinations: Vec<NodeId> = (0..100).map(|n| NodeId::from_usize(72 * 22 + n)).collect();
     let (mut forwarding, mut changes) = (Forwarding::default(), Vec::new());
     let (mut renewals, mut handovers, mut memory) = (0, 0, Vec::new());
     let end = Time::ZERO + Duration::from_secs(100);
-    let cost = cost_ms(1, |_| {
+    let (cost, cpu) = costs_ms(1, |_| {
         while topology.next_change() < end {
             let now = topology.next_change();
             changes.clear();
@@ -208,9 +222,10 @@ fn first_shell() {
         }
     });
     println!(
-        "72 x 22, 100 stations, 100 s: {:.2} s for {renewals} renewals ({:.2} ms each), {handovers} handovers",
-        cost / 1e3,
-        cost / f64::from(renewals)
+        "72 x 22, 100 stations, 100 s, threads: {threads}: {:.2} ms for each of {renewals} renewals, of CPU {:.2} ms, \
+         {handovers} handovers",
+        cost / f64::from(renewals),
+        cpu / f64::from(renewals)
     );
     println!("  resident memory at 10, 40, 70 s: {memory:?} MiB");
 }

@@ -26,6 +26,7 @@ mod path;
 mod plane_drift;
 mod plane_grid;
 mod route;
+mod share;
 mod sky;
 mod spec;
 mod terminal;

@@ -19,7 +19,7 @@ use search::{Search, UNREACHED};
 use skyhop_base::Index;
 use std::sync::Arc;
 use sweep::Sweep;
-use table::Table;
+use table::{BLOCK_ROWS, Block, Table};
 
 /// One step of a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -51,7 +51,8 @@ pub struct Forwarding {
 #[derive(Clone, Copy, Debug)]
 struct Target {
     node: NodeId,
-    row: u32,
+    /// Where its row begins: [`Table::begin`].
+    begin: usize,
     /// The node that does not follow the row, …
     gateway: NodeId,
     /// … but takes this link; both are [`Forwarding::NONE`]'s if every node follows it.
@@ -65,7 +66,7 @@ impl Forwarding {
     #[inline]
     pub fn fetch(&self, destination_index: usize, node: NodeId) {
         if let Some(target) = self.destinations.get(destination_index) {
-            self.table.fetch(target.row as usize, node.index());
+            self.table.fetch(target.begin, node.index());
         }
     }
 
@@ -88,7 +89,7 @@ impl Forwarding {
         } else if node == target.node {
             None
         } else {
-            self.table.get_link(target.row as usize, node.index())
+            self.table.get_link(target.begin, node.index())
         }
     }
 }
@@ -113,8 +114,13 @@ pub(crate) struct Router {
     pub leaves: Vec<Leaf>,
     /// What each link costs besides its delay: 0, or [`HOP_PENALTY`].
     pub penalty: u64,
-    search: Search,
-    sweep: Sweep,
+    worker: Worker,
+    /// For each thread that helps in a renewal.
+    helpers: Vec<Worker>,
+    /// A thread more must have so many nodes times groups to renew.
+    pub least_share: usize,
+    /// The most threads that a renewal has used.
+    pub most_threads: usize,
     /// For each node the row of which it is the root.
     rows: Vec<u32>,
     /// Satellites that serve leaves.
@@ -122,6 +128,16 @@ pub(crate) struct Router {
     /// The far end of each link that has one for good.
     far: Arc<[NodeId]>,
 }
+
+/// What a thread needs to find routes.
+#[derive(Clone, Debug, Default)]
+struct Worker {
+    search: Search,
+    sweep: Sweep,
+}
+
+/// [`Router::least_share`], about 0.5 ms. To start a thread and to wait for it takes 0.1 ms of CPU.
+const LEAST_SHARE: usize = 16_000;
 
 /// A link more must weigh more than any sum of delays, and the longest path (2²⁰ nodes) must fit into 64 bits. So
 /// the fewest hops win while a path takes less than 2⁴³ ns, 2.4 h.
@@ -131,22 +147,35 @@ impl Router {
     /// `far` has the far end of each link, `None` where it changes.
     pub fn new(nodes: usize, far: impl Iterator<Item = Option<NodeId>>) -> Router {
         let far = far.map(|end| end.unwrap_or(Forwarding::NONE.to)).collect();
-        Router { graph: Graph::new(nodes), far, ..Router::default() }
+        let graph = Graph::new(nodes);
+        Router { graph, far, least_share: LEAST_SHARE, most_threads: 1, ..Router::default() }
     }
 
     /// Gives the memory of the graph back, which a network without changes needs once.
     pub fn forget(&mut self) {
-        let far = Arc::clone(&self.far);
-        *self = Router { graph: Graph::new(self.graph.nodes()), penalty: self.penalty, far, ..Router::default() };
+        let (graph, far) = (Graph::new(self.graph.nodes()), Arc::clone(&self.far));
+        let (least_share, most_threads) = (self.least_share, self.most_threads);
+        *self = Router { graph, penalty: self.penalty, far, least_share, most_threads, ..Router::default() };
     }
 
-    /// Takes over `edges` and `leaves`.
+    /// Renewals of graphs that are arranged from now on use so many threads where they are long enough.
+    pub fn use_threads(&mut self, threads: usize) {
+        self.helpers.resize_with(threads.saturating_sub(1), Worker::default);
+        self.most_threads = 1;
+    }
+
+    /// Takes over `edges` and `leaves`, whose delays may follow.
     pub fn arrange(&mut self) {
-        self.graph.draw(&self.edges, self.penalty);
+        self.graph.arrange(&self.edges);
         // Stations with several antennas have several leaves.
         self.leaves.sort_by_key(|leaf| leaf.node);
-        let costs = || self.graph.arcs.iter().map(|arc| arc.cost);
-        self.search.queue.fit(costs().min().unwrap_or(1), costs().max().unwrap_or(1));
+    }
+
+    /// Takes over the delays of the edges. [`Router::arrange`] has been called for these edges.
+    pub fn renew_costs(&mut self) {
+        let (least, most) = self.graph.renew_costs(&self.edges, self.penalty);
+        let workers = std::iter::once(&mut self.worker).chain(&mut self.helpers);
+        workers.for_each(|worker| worker.search.queue.fit(least, most));
     }
 
     /// Renews `out` for these destinations. What it holds from before only saves time. With `keep` it can be renewed
@@ -178,13 +207,15 @@ impl Router {
             self.renew(&wanted, &mut rows, out);
         } else {
             out.table.reserve(wanted.len());
-            for (row, &root) in wanted.iter().enumerate() {
-                rows[root.index()] = row as u32;
-                self.search(root, &mut out.table, row);
+            for ((n, roots), mut block) in wanted.chunks(BLOCK_ROWS).enumerate().zip(out.table.blocks()) {
+                for (lane, &root) in roots.iter().enumerate() {
+                    rows[root.index()] = (n * BLOCK_ROWS + lane) as u32;
+                    self.worker.search(&self.graph, &self.leaves, root, &mut block, lane);
+                }
             }
         }
         for target in &mut out.destinations {
-            target.row = rows[target.root().index()];
+            target.begin = out.table.begin(rows[target.root().index()] as usize);
         }
         self.rows = rows;
     }
@@ -195,39 +226,29 @@ impl Router {
             // Everything takes this arc, leaves apart.
             [entry] if !self.serves_leaves[node.index()] => {
                 let last = self.graph.arcs[entry.arc as usize].hop();
-                Target { node, row: 0, gateway: NodeId::new(entry.from), last }
+                Target { node, begin: 0, gateway: NodeId::new(entry.from), last }
             }
-            _ => Target { node, row: 0, gateway: Forwarding::NONE.to, last: Forwarding::NONE },
+            _ => Target { node, begin: 0, gateway: Forwarding::NONE.to, last: Forwarding::NONE },
         }
-    }
-
-    /// Writes the first hop of every node towards `root`, [`Forwarding::NONE`] without a route. Among equal routes a
-    /// node takes the one over the neighbour with the lower [`NodeId`], and among parallel links the one with the lower
-    /// [`LinkId`], whatever the order of the links.
-    fn search(&mut self, root: NodeId, table: &mut Table, row: usize) {
-        let Router { graph, search, leaves, .. } = self;
-        search.run(graph, root.as_u32());
-        for (node, &arc) in search.parent.iter().enumerate() {
-            table.set(row, node, graph.arcs.get(arc as usize).map_or(Forwarding::NONE, |arc| arc.hop()));
-        }
-        let far = |node: NodeId| search.distance[node.index()];
-        write_leaves(leaves, root, |node| Some(far(node)).filter(|&distance| distance < UNREACHED), table, row);
     }
 }
 
-/// Adds to a row the hops of stations that forward nothing. `distance` tells how far a node is from the root, if there
-/// is a route.
-fn write_leaves(
-    leaves: &[Leaf],
-    root: NodeId,
-    distance: impl Fn(NodeId) -> Option<u64>,
-    table: &mut Table,
-    row: usize,
-) {
-    for antennas in leaves.chunk_by(|a, b| a.node == b.node) {
-        let node = antennas[0].node;
-        let ground = table.get(row, node.index());
-        table.set(row, node.index(), leaf_hop(antennas, root, &distance, ground));
+impl Worker {
+    /// Writes the first hop of every node towards `root`, [`Forwarding::NONE`] without a route. Among equal routes a
+    /// node takes the one over the neighbour with the lower [`NodeId`], and among parallel links the one with the lower
+    /// [`LinkId`], whatever the order of the links.
+    fn search(&mut self, graph: &Graph, leaves: &[Leaf], root: NodeId, block: &mut Block, row: usize) {
+        let search = &mut self.search;
+        search.run(graph, root.as_u32());
+        for (node, &arc) in search.parent.iter().enumerate() {
+            block.set(row, node, graph.arcs.get(arc as usize).map_or(Forwarding::NONE, |arc| arc.hop()));
+        }
+        let far = |node: NodeId| Some(search.distance[node.index()]).filter(|&distance| distance < UNREACHED);
+        // The hops of stations that forward nothing.
+        for antennas in leaves.chunk_by(|a, b| a.node == b.node) {
+            let node = antennas[0].node.index();
+            block.set(row, node, leaf_hop(antennas, root, far, block.get(row, node)));
+        }
     }
 }
 

@@ -240,6 +240,25 @@ impl Topology {
         self.wires.get(link.index()).copied().unwrap_or(Duration::ZERO)
     }
 
+    /// Positions and routes are found on so many threads from now on, where that takes less time. Results do not depend
+    /// on it. One thread, the caller's, is the default. A clone uses as many.
+    pub fn use_threads(&mut self, threads: usize) {
+        self.router.use_threads(threads);
+        self.sky.use_threads(threads, false);
+    }
+
+    /// [`Topology::use_threads`] where it does not pay, too.
+    pub fn use_threads_always(&mut self, threads: usize) {
+        self.router.use_threads(threads);
+        self.router.least_share = 0;
+        self.sky.use_threads(threads, true);
+    }
+
+    /// The most threads that have found positions or routes together since their number was given.
+    pub fn route_threads(&self) -> usize {
+        self.router.most_threads.max(self.sky.most_threads())
+    }
+
     /// Shortest-delay routes to each of `destinations` over the links that are up, with the delays of `now`.
     /// Stations without a wired link forward nothing for others. To hand over the `out` of the last time saves most of
     /// the time and changes nothing else.
@@ -255,40 +274,49 @@ impl Topology {
     /// The links that are up, with their delays at `now`.
     fn draw_graph(&mut self, now: Time) {
         let Topology { sky, links, table, router, wires, gsls, transit, .. } = self;
-        sky.refresh(now);
-        router.edges.clear();
-        router.leaves.clear();
+        // Which links are up does not depend on where the nodes are by now.
+        let mut wired = 0;
+        sky.refresh_while(now, || {
+            router.edges.clear();
+            router.leaves.clear();
+            for (link, &NetworkLink { kind, from, .. }) in links.enumerated() {
+                let End::At(to) = table.end(link) else { continue };
+                let hop = Hop { link, to };
+                match kind {
+                    // These are the first links.
+                    LinkKind::Wired => {
+                        debug_assert!(wired == router.edges.len());
+                        wired += 1;
+                        router.edges.push(Edge { from, hop, delay_ns: wires[link.index()].as_nanos() });
+                    }
+                    LinkKind::Isl => router.edges.push(Edge { from, hop, delay_ns: 0 }),
+                    LinkKind::Uplink => {
+                        if transit[from] {
+                            router.edges.push(Edge { from, hop, delay_ns: 0 });
+                        } else {
+                            router.leaves.push(Leaf { node: from, up: hop, delay_ns: 0 });
+                        }
+                        // And down again, on the transmitter that the satellite's stations share.
+                        if let Some(link) = gsls.as_ref().and_then(|gsls| gsls.downlink(to)) {
+                            router.edges.push(Edge { from: to, hop: Hop { link, to: from }, delay_ns: 0 });
+                        }
+                    }
+                    LinkKind::Downlink => {}
+                }
+            }
+            router.arrange();
+        });
         // The two directions of an ISL follow one another.
         let mut last = (NodeId::new(0), NodeId::new(0), 0);
-        for (link, &NetworkLink { kind, from, .. }) in links.enumerated() {
-            let End::At(to) = table.end(link) else { continue };
-            let hop = Hop { link, to };
-            match kind {
-                LinkKind::Wired => {
-                    let delay_ns = wires[link.index()].as_nanos();
-                    router.edges.push(Edge { from, hop, delay_ns });
-                }
-                LinkKind::Isl => {
-                    let delay_ns = if last.0 == to && last.1 == from { last.2 } else { sky.delay_ns(from, to) };
-                    last = (from, to, delay_ns);
-                    router.edges.push(Edge { from, hop, delay_ns });
-                }
-                LinkKind::Uplink => {
-                    let delay_ns = sky.delay_ns(from, to);
-                    if transit[from] {
-                        router.edges.push(Edge { from, hop, delay_ns });
-                    } else {
-                        router.leaves.push(Leaf { node: from, up: hop, delay_ns });
-                    }
-                    // And down again, on the transmitter that the satellite's stations share.
-                    if let Some(link) = gsls.as_ref().and_then(|gsls| gsls.downlink(to)) {
-                        router.edges.push(Edge { from: to, hop: Hop { link, to: from }, delay_ns });
-                    }
-                }
-                LinkKind::Downlink => {}
-            }
+        for edge in &mut router.edges[wired..] {
+            let (from, to) = (edge.from, edge.hop.to);
+            edge.delay_ns = if (last.0, last.1) == (to, from) { last.2 } else { sky.delay_ns(from, to) };
+            last = (from, to, edge.delay_ns);
         }
-        router.arrange();
+        for leaf in &mut router.leaves {
+            leaf.delay_ns = sky.delay_ns(leaf.node, leaf.up.to);
+        }
+        router.renew_costs();
     }
 
     /// The path from one node to another over the links that are up, with the delays of `at`.

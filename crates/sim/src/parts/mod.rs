@@ -79,10 +79,17 @@ pub struct Execution {
     crowd: Crowd,
     limits: Option<Limits>,
     /// From what a divided run begins again.
-    again: Option<(SimulationSpec, u64)>,
+    again: Option<Again>,
     /// What a divided run has handed over by then, and need not hand over again.
     handed_over: HandedOver,
     handed_over_at: Time,
+}
+
+/// What a run was built from.
+struct Again {
+    spec: SimulationSpec,
+    seed: u64,
+    threads: usize,
 }
 
 /// The least time that a packet takes from part to part.
@@ -119,7 +126,8 @@ impl Execution {
     }
 
     fn divided(spec: &SimulationSpec, seed: u64, wish: Wish) -> Result<Execution, SimulationError> {
-        let first = Simulation::new(spec, seed)?;
+        // While parts are planned, and if there is one, nothing else uses the threads.
+        let first = Simulation::with_threads(spec, seed, wish.threads)?;
         let whole = |first, reason| Execution {
             parts: vec![first],
             mail: Mailboxes::new(0),
@@ -152,7 +160,7 @@ impl Execution {
             division: Division { threads, parts: count, ..Division::default() },
             crowd: Crowd::default(),
             limits: None,
-            again: Some((spec.clone(), seed)),
+            again: Some(Again { spec: spec.clone(), seed, threads: wish.threads }),
             handed_over: HandedOver::default(),
             handed_over_at: Time::ZERO,
         })
@@ -169,6 +177,11 @@ impl Execution {
     /// How the run is divided.
     pub fn division(&self) -> &Division {
         &self.division
+    }
+
+    /// The most threads that have found positions or routes together. Each part finds its routes alone.
+    pub fn route_threads(&self) -> usize {
+        self.parts.iter().map(|part| part.topology.route_threads()).max().unwrap_or(1)
     }
 
     /// Why the run has ended early, if it has.
@@ -276,8 +289,8 @@ impl Execution {
     /// too early would have been noticed by then.
     #[cold]
     fn begin_again(&mut self, until: Time) {
-        let Some((spec, seed)) = &self.again else { return };
-        let Ok(whole) = Simulation::new(spec, *seed) else { return };
+        let Some(Again { spec, seed, threads }) = &self.again else { return };
+        let Ok(whole) = Simulation::with_threads(spec, *seed, *threads) else { return };
         let mut whole = match &self.limits {
             Some(limits) => whole.with_limits(limits.clone()),
             None => whole,

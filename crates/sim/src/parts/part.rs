@@ -292,6 +292,8 @@ impl Simulation {
 
     /// The same simulation of the nodes that `me` owns, before its first event.
     pub(crate) fn into_part(mut self, me: u32, owners: &Arc<[u32]>, memory: &Arc<[AtomicU64]>) -> Simulation {
+        // The other parts have threads of their own.
+        self.topology.use_threads(1);
         let topology = &self.topology;
         let is_foreign = |node: NodeId| owners[node.index()] != me;
         let any = |wanted: fn(&NodeKind) -> bool| {

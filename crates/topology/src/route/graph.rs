@@ -90,26 +90,34 @@ impl Graph {
         self.nodes
     }
 
-    /// Takes these edges, each of which costs `penalty` besides its delay.
-    pub fn draw(&mut self, edges: &[Edge], penalty: u64) {
+    /// Takes these edges, whose costs are to follow.
+    pub fn arrange(&mut self, edges: &[Edge]) {
         let shape = || edges.iter().map(|edge| (edge.from, edge.hop));
         if self.shape == 0 || !shape().eq(self.edges.iter().copied()) {
             self.edges.clear();
             self.edges.extend(shape());
-            self.arrange();
+            self.sort();
         }
-        self.narrow = self.has_few_arcs;
+    }
+
+    /// Takes the delays of the edges, each of which costs `penalty` besides. Returns the least and the highest cost of
+    /// an arc.
+    pub fn renew_costs(&mut self, edges: &[Edge], penalty: u64) -> (u64, u64) {
+        debug_assert!(edges.len() == self.places.len());
+        let (mut least, mut most) = (u64::MAX, 1);
         for (edge, &(arc, entry)) in edges.iter().zip(&self.places) {
             let cost = edge.delay_ns.max(1) + penalty;
-            self.narrow &= cost < NARROW_COST as u64;
+            (least, most) = (cost.min(least), cost.max(most));
             self.arcs[arc as usize].cost = cost;
             self.entries[entry as usize].cost = cost;
             self.ends[arc as usize].1 = cost as i32;
         }
+        self.narrow = self.has_few_arcs && most < NARROW_COST as u64;
+        (least.min(most), most)
     }
 
     /// Sorts the edges by either end.
-    fn arrange(&mut self) {
+    fn sort(&mut self) {
         self.shape_before = std::mem::replace(&mut self.shape, SHAPES.fetch_add(1, Ordering::Relaxed));
         let edges = std::mem::take(&mut self.edges);
         let before = (std::mem::take(&mut self.starts), std::mem::take(&mut self.arcs));

@@ -17,8 +17,11 @@ pub(super) const NO_SLOT: u16 = u16::MAX;
 /// A chain of next hops is followed no further than that. Next hops of before a change can lead in a circle.
 const MOST_HOPS: usize = 256;
 
-/// A new plan costs as much as the repairs that about so many outdated steps cause.
-const MOST_UNPLANNED: u32 = 64;
+/// To bring a plan up to date costs no more than the repairs that about so many outdated steps cause.
+const MOST_UNPLANNED: u32 = 32;
+
+/// A plan is mended while this share of its steps is outdated at most.
+const MOST_MENDED: usize = 16;
 
 /// A node's distance to each root of a group, on a cache line of its own.
 #[derive(Clone, Copy, Debug)]
@@ -75,6 +78,10 @@ pub(super) struct Group {
     planned: Vec<Lanes>,
     /// Next hops that the plan does not know, or knows as they were.
     unplanned: u32,
+    /// These next hops: a node, and in which lanes.
+    outdated: Vec<(u32, Lanes)>,
+    /// Steps of the plan when it was made.
+    steps_when_made: usize,
     /// Steps of the plan when the nodes were ordered; `None` while they are not.
     steps_at_first: Option<usize>,
 }
@@ -91,6 +98,8 @@ impl Group {
             late: vec![0; nodes],
             planned: vec![0; nodes],
             unplanned: u32::MAX,
+            outdated: Vec::new(),
+            steps_when_made: 0,
             steps_at_first: None,
         }
     }
@@ -101,10 +110,6 @@ impl Group {
         self.roots[lane] = root;
         self.stale |= 1 << lane;
         lane
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.roots.iter().all(|&root| root == NO_ROOT)
     }
 
     /// How far a node is from the roots, in nodes.
@@ -144,15 +149,84 @@ impl Group {
             let end = fan.get(usize::from(self.slots[place][lane]));
             late |= Lanes::from(end.is_some_and(|&(to, _)| self.rank(to) > rank)) << lane;
         }
-        self.unplanned = self.unplanned.saturating_add(((late | self.planned[place]) & lanes).count_ones());
+        let outdated = (late | self.planned[place]) & lanes;
+        if outdated != 0 {
+            self.unplanned = self.unplanned.saturating_add(outdated.count_ones());
+            if self.is_mendable() {
+                self.outdated.push((node, outdated));
+            }
+        }
         self.late[place] = late;
     }
 
     /// Gets ready for a sweep.
     pub fn prepare(&mut self, graph: &Graph) {
         if self.unplanned > MOST_UNPLANNED {
-            self.make_plan(graph);
+            match self.is_mendable() {
+                true => self.mend_plan(graph),
+                false => self.make_plan(graph),
+            }
         }
+    }
+
+    /// Whether it takes less time to mend the plan than to make one. Mending leaves steps that nothing needs.
+    pub fn is_mendable(&self) -> bool {
+        let made = self.steps_when_made;
+        self.unplanned as usize <= made / MOST_MENDED && self.plan.len() <= made + made / 4
+    }
+
+    /// Brings a plan that is mendable up to date with the next hops that have changed.
+    pub fn mend_plan(&mut self, graph: &Graph) {
+        let Group { ranks, slots, plan, planned, late, outdated, roots, .. } = self;
+        let mut added: Vec<Step> = Vec::new();
+        // From a node over next hops to one whose distance is known at a turn.
+        let mut follow = |node: u32, rank: u32, lane: u32, planned: &mut [Lanes]| {
+            let (mut at, first) = (node, added.len());
+            while added.len() - first < MOST_HOPS {
+                let slot = slots[at as usize][lane as usize];
+                let Some(&(to, _)) = graph.fan(at as usize).get(usize::from(slot)) else { break };
+                let arc = graph.first_arc(at as usize) + u32::from(slot);
+                planned[at as usize] |= 1 << lane;
+                added.push(Step { rank, node: at, arc, lane });
+                if to == roots[lane as usize] || ranks[to as usize] < rank {
+                    break;
+                }
+                at = to;
+            }
+            added[first..].reverse();
+        };
+        let mut touched: Vec<Lanes> = vec![0; slots.len()];
+        for &(node, lanes) in &*outdated {
+            touched[node as usize] |= lanes;
+        }
+        for step in plan.iter_mut().filter(|step| touched[step.node as usize] & 1 << step.lane != 0) {
+            let slot = slots[step.node as usize][step.lane as usize];
+            let Some(&(to, _)) = graph.fan(step.node as usize).get(usize::from(slot)) else { continue };
+            step.arc = graph.first_arc(step.node as usize) + u32::from(slot);
+            if to != roots[step.lane as usize] && ranks[to as usize] >= step.rank {
+                follow(to, step.rank, step.lane, planned);
+            }
+        }
+        for &(node, lanes) in &*outdated {
+            let mut left = lanes & late[node as usize] & !planned[node as usize];
+            while left != 0 {
+                follow(node, ranks[node as usize], left.trailing_zeros(), planned);
+                left &= left - 1;
+            }
+        }
+        added.sort_by_key(|step| step.rank);
+        // Those of an earlier plan may need them.
+        let (old, mut added) = (std::mem::take(plan), added.into_iter().peekable());
+        plan.reserve(old.len() + added.len());
+        for step in old {
+            while let Some(new) = added.next_if(|new| new.rank <= step.rank) {
+                plan.push(new);
+            }
+            plan.push(step);
+        }
+        plan.extend(added);
+        self.unplanned = 0;
+        self.outdated.clear();
     }
 
     /// Orders the nodes by their mean distance to the roots, if they have no order yet or it has become bad.
@@ -175,8 +249,9 @@ impl Group {
     }
 
     fn make_plan(&mut self, graph: &Graph) {
-        let Group { order, ranks, slots, plan, planned, late, roots, .. } = self;
-        self.unplanned = 0;
+        let Group { order, ranks, slots, plan, planned, late, roots, unplanned, outdated, .. } = self;
+        *unplanned = 0;
+        outdated.clear();
         plan.clear();
         planned.fill(0);
         let mut path: Vec<(u32, u32)> = Vec::new();
@@ -203,5 +278,6 @@ impl Group {
                 }
             }
         }
+        self.steps_when_made = self.plan.len();
     }
 }

@@ -2,11 +2,15 @@
 
 use super::graph::{Graph, Leaf};
 use super::group::{FAR, Group, LANES, Lanes, NO_ROOT, NO_SLOT};
-use super::table::Table;
-use super::{Forwarding, Hop, Router, WANTED, leaf_hop};
+use super::table::{BLOCK_ROWS, Block};
+use super::{Forwarding, Hop, Router, WANTED, Worker, leaf_hop};
 use crate::NodeId;
+use crate::share::share;
 use skyhop_base::Index;
 use std::ops::Range;
+
+// A group has a block of its own.
+const _: () = assert!(LANES == BLOCK_ROWS);
 
 /// Antennas of stations that forward nothing, station by station, and how their hops are found.
 struct Stations {
@@ -17,6 +21,18 @@ struct Stations {
     open: Vec<usize>,
     /// Nodes that were such stations and no longer are.
     gone: Vec<NodeId>,
+}
+
+/// What all groups of a renewal read.
+struct Renewal<'a> {
+    graph: &'a Graph,
+    leaves: &'a [Leaf],
+    stations: Stations,
+    /// The rows come from this shape of the graph, …
+    same_shape: bool,
+    /// … or from the one before it, and these nodes have other arcs since.
+    next_shape: bool,
+    moved: &'a [u32],
 }
 
 impl Router {
@@ -35,28 +51,30 @@ impl Router {
             wanted.iter().filter(|root| rows[root.index()] == WANTED).map(|root| root.as_u32()).collect();
         self.place(new, rows, &mut out.groups);
         out.table.reserve(out.groups.len() * LANES);
-        let stations = Stations::new(&self.graph, &self.leaves, &mut out.leaves);
-        let same_shape = out.shape == self.graph.shape;
-        let next_shape = out.shape == self.graph.shape_before;
-        out.shape = self.graph.shape;
-        let moved = std::mem::take(&mut self.graph.moved);
-        for (n, group) in out.groups.iter_mut().enumerate() {
-            let moved = if next_shape { &moved[..] } else { &[] };
-            if !same_shape {
-                group.reshape(&self.graph, moved);
-            }
-            if !same_shape && !next_shape {
-                group.stale = Lanes::MAX;
-            }
-            if !group.is_empty() {
-                self.renew_group(n * LANES, group, moved, &stations, &mut out.table);
-            }
-        }
-        self.graph.moved = moved;
+        let threads = self.threads_for(out.groups.len());
+        self.most_threads = self.most_threads.max(threads);
+        let Router { graph, leaves, worker, helpers, .. } = self;
+        let stations = Stations::new(graph, leaves, &mut out.leaves);
+        let next_shape = out.shape == graph.shape_before;
+        let moved = if next_shape { &graph.moved[..] } else { &[] };
+        let same_shape = out.shape == graph.shape;
+        let renewal = Renewal { graph, leaves, stations, same_shape, next_shape, moved };
+        out.shape = graph.shape;
+        let groups = out.groups.iter_mut().zip(out.table.blocks());
+        // Groups do not depend on each other.
+        let helpers = &mut helpers[..threads - 1];
+        share(groups, worker, helpers, || (), |worker, (group, mut block)| worker.renew(&renewal, group, &mut block));
+    }
+
+    /// How many threads a renewal of so many groups is worth.
+    fn threads_for(&self, groups: usize) -> usize {
+        let worth = groups * self.graph.nodes() / self.least_share.max(1);
+        worth.min(groups).clamp(1, 1 + self.helpers.len())
     }
 
     /// Gives new roots free lanes, those of groups near them first, and makes groups for the others.
     fn place(&mut self, new: Vec<u32>, rows: &mut [u32], groups: &mut Vec<Group>) {
+        let search = &mut self.worker.search;
         let mut rest = Vec::new();
         for root in new {
             let free = groups.iter_mut().enumerate().filter(|(_, group)| group.roots.contains(&NO_ROOT));
@@ -69,8 +87,8 @@ impl Router {
             }
         }
         while let Some(&first) = rest.first() {
-            self.search.run(&self.graph, first);
-            rest.sort_by_key(|&root| self.search.distance[root as usize]);
+            search.run(&self.graph, first);
+            rest.sort_by_key(|&root| search.distance[root as usize]);
             let mut group = Group::new(self.graph.nodes());
             for root in rest.drain(..rest.len().min(LANES)) {
                 rows[root as usize] = (groups.len() * LANES + group.add(root)) as u32;
@@ -78,39 +96,43 @@ impl Router {
             groups.push(group);
         }
     }
+}
 
-    /// Renews the rows from `first_row` on.
-    fn renew_group(
-        &mut self,
-        first_row: usize,
-        group: &mut Group,
-        moved: &[u32],
-        stations: &Stations,
-        table: &mut Table,
-    ) {
+impl Worker {
+    /// Renews the rows of a group, which are those of a block.
+    fn renew(&mut self, renewal: &Renewal, group: &mut Group, block: &mut Block) {
+        let &Renewal { graph, leaves, ref stations, moved, .. } = renewal;
+        if !renewal.same_shape {
+            group.reshape(graph, moved);
+            if !renewal.next_shape {
+                group.stale = Lanes::MAX;
+            }
+        }
         let live: Vec<usize> = (0..LANES).filter(|&lane| group.roots[lane] != NO_ROOT).collect();
+        if live.is_empty() {
+            return;
+        }
         // Nothing would write the rows of the others, so that they stayed stale.
         group.stale &= live.iter().fold(0, |lanes, lane| lanes | 1 << lane);
-        let (is_narrow, stale) = (self.graph.is_narrow(), group.stale);
+        let (is_narrow, stale) = (graph.is_narrow(), group.stale);
         if is_narrow {
             for &lane in live.iter().filter(|&&lane| stale & 1 << lane != 0) {
-                self.search.run(&self.graph, group.roots[lane]);
-                group.take(&self.graph, lane, &self.search);
+                self.search.run(graph, group.roots[lane]);
+                group.take(graph, lane, &self.search);
             }
-            group.note_lanes(&self.graph, stale);
-            self.sweep.run(&self.graph, group);
+            group.note_lanes(graph, stale);
+            self.sweep.run(graph, group);
         }
         let mut written = Vec::new();
         for lane in live {
-            let (root, row) = (NodeId::new(group.roots[lane]), first_row + lane);
             if !is_narrow || self.sweep.is_too_long(lane) {
-                self.search(root, table, row);
+                self.search(graph, leaves, NodeId::new(group.roots[lane]), block, lane);
                 group.stale |= 1 << lane;
             } else {
                 written.push(lane);
             }
         }
-        let Router { graph, sweep, leaves, .. } = self;
+        let sweep = &self.sweep;
         let hop = |group: &Group, node: usize, lane: usize| match group.slots[node][lane] {
             NO_SLOT => Forwarding::NONE,
             slot => graph.out(node)[usize::from(slot)].hop(),
@@ -120,31 +142,31 @@ impl Router {
         let moved = moved.iter().map(|&node| (node, Lanes::MAX));
         for (node, lanes) in moved.chain(sweep.changed.iter().copied()) {
             for &lane in written.iter().filter(|&&lane| lanes & 1 << lane != 0) {
-                let (row, node, hop) = (first_row + lane, node as usize, hop(group, node as usize, lane));
-                let old = table.get(row, node);
+                let (node, hop) = (node as usize, hop(group, node as usize, lane));
+                let old = block.get(lane, node);
                 if old != hop {
                     cut |= Lanes::from((old == Forwarding::NONE) != (hop == Forwarding::NONE)) << lane;
-                    table.set(row, node, hop);
+                    block.set(lane, node, hop);
                 }
             }
         }
         for &lane in &written {
-            let (root, row) = (NodeId::new(group.roots[lane]), first_row + lane);
+            let root = NodeId::new(group.roots[lane]);
             let bit: Lanes = 1 << lane;
             if group.stale & bit != 0 {
                 for node in 0..graph.nodes() {
-                    table.set(row, node, hop(group, node, lane));
+                    block.set(lane, node, hop(group, node, lane));
                 }
             }
             for node in &stations.gone {
-                table.set(row, node.index(), hop(group, node.index(), lane));
+                block.set(lane, node.index(), hop(group, node.index(), lane));
             }
             let distance =
                 |node: NodeId| Some(sweep.distances[node.index()][lane]).filter(|&ns| ns < FAR).map(|ns| ns as u64);
             let mut write = |antennas: &Range<usize>| {
                 let antennas = &leaves[antennas.clone()];
                 let node = antennas[0].node.index();
-                table.set(row, node, leaf_hop(antennas, root, distance, hop(group, node, lane)));
+                block.set(lane, node, leaf_hop(antennas, root, distance, hop(group, node, lane)));
             };
             match cut & bit {
                 0 => stations.open.iter().for_each(|&place| write(&stations.all[place])),

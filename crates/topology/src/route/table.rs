@@ -1,7 +1,8 @@
 //! The next hop of every node in every row, in 32 bits each.
 //!
-//! All rows of a node stand side by side. The packets of a thousand flows look up some twenty thousand places in turn;
-//! row by row, in eight bytes each, these were more cache lines than a second-level cache holds.
+//! Sixteen rows of a node stand on one cache line. The packets of a thousand flows look up some twenty thousand places
+//! in turn; row by row, in eight bytes each, these were more cache lines than a second-level cache holds. Sixteen rows
+//! of all nodes are a block, and blocks can be written by several threads at once.
 
 use super::Hop;
 use crate::{LinkId, NodeId};
@@ -13,20 +14,37 @@ use std::sync::Arc;
 const NONE: u32 = u32::MAX;
 /// In a place: the rest is the number of a hop in the list of those whose link does not tell its far end.
 const MOVING: u32 = 1 << 31;
+/// Rows of a block: as many places as a cache line holds.
+pub(super) const BLOCK_ROWS: usize = 16;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Table {
     nodes: usize,
-    /// Places of a node: some rows more than are in use.
-    stride: usize,
-    /// Node by node: the link of the next hop, or what [`MOVING`] says, or [`NONE`].
+    /// Binary logarithm of the places of a node in a block: [`BLOCK_ROWS`], or fewer in a table of one block.
+    shift: u32,
+    /// Block by block and node by node: the link of the next hop, or what [`MOVING`] says, or [`NONE`].
     places: Vec<u32>,
     /// The far end of each link, [`Table::NONE`]'s where it changes.
     far: Arc<[NodeId]>,
-    /// Hops over links whose far end changes, …
-    moving: Vec<Hop>,
+    /// For each block the hops over links whose far end changes.
+    moving: Vec<Moving>,
+}
+
+/// Hops that places name by number, …
+#[derive(Clone, Debug, Default)]
+struct Moving {
+    hops: Vec<Hop>,
     /// … and which of them no place names.
     free: Vec<u32>,
+}
+
+/// A block, to be written.
+#[derive(Debug)]
+pub(super) struct Block<'a> {
+    shift: u32,
+    places: &'a mut [u32],
+    far: &'a [NodeId],
+    moving: &'a mut Moving,
 }
 
 impl Table {
@@ -36,13 +54,9 @@ impl Table {
         Table { nodes, far: Arc::clone(far), ..Table::default() }
     }
 
-    /// The hop of a node in a row, [`Table::NONE`] without one.
-    #[inline]
-    pub fn get(&self, row: usize, node: usize) -> Hop {
-        match self.get_link(row, node) {
-            Some((link, end)) => Hop { link, to: end.unwrap_or_else(|| self.far_end(link)) },
-            None => Table::NONE,
-        }
+    /// Where a row begins: the place of its first node.
+    pub fn begin(&self, row: usize) -> usize {
+        (row / BLOCK_ROWS) * (self.nodes << self.shift) + row % BLOCK_ROWS
     }
 
     /// The far end of a link, [`Table::NONE`]'s where it changes.
@@ -51,58 +65,110 @@ impl Table {
         self.far[link.index()]
     }
 
-    /// The link of the hop of a node in a row, with its far end if that changes.
+    /// The link of the hop of a node in a row that begins at `begin`, with its far end if that changes.
     #[inline(always)]
-    pub fn get_link(&self, row: usize, node: usize) -> Option<(LinkId, Option<NodeId>)> {
-        let &place = self.places.get(node * self.stride + row)?;
+    pub fn get_link(&self, begin: usize, node: usize) -> Option<(LinkId, Option<NodeId>)> {
+        let &place = self.places.get(begin + (node << self.shift))?;
         if place & MOVING == 0 {
             return Some((LinkId::new(place), None));
         }
-        // NONE is none of them.
-        self.moving.get((place & !MOVING) as usize).map(|hop| (hop.link, Some(hop.to)))
+        let hop = self.moving_hop(begin, place);
+        (hop != Table::NONE).then_some((hop.link, Some(hop.to)))
     }
 
-    /// Fetches the place that [`Table::get`] reads.
+    fn moving_hop(&self, begin: usize, place: u32) -> Hop {
+        let block = begin / (self.nodes << self.shift);
+        self.moving.get(block).map_or(Table::NONE, |moving| moving.hop(place))
+    }
+
+    /// Fetches the place that [`Table::get_link`] reads.
     #[inline]
-    pub fn fetch(&self, row: usize, node: usize) {
-        if let Some(place) = self.places.get(node * self.stride + row) {
+    pub fn fetch(&self, begin: usize, node: usize) {
+        if let Some(place) = self.places.get(begin + (node << self.shift)) {
             prefetch(place);
         }
     }
 
+    /// All blocks. Row r is row r % [`BLOCK_ROWS`] of block r / [`BLOCK_ROWS`].
+    pub fn blocks(&mut self) -> impl Iterator<Item = Block<'_>> {
+        let Table { nodes, shift, places, far, moving } = self;
+        let (shift, far) = (*shift, &**far);
+        // A table without nodes has no places.
+        let places = places.chunks_exact_mut((*nodes << shift).max(1));
+        places.zip(moving).map(move |(places, moving)| Block { shift, places, far, moving })
+    }
+
+    /// Makes room for so many rows. New ones are empty.
+    pub fn reserve(&mut self, rows: usize) {
+        if rows <= self.moving.len() << self.shift {
+            return;
+        }
+        // Full cache lines, without much room for nothing where rows are few.
+        let shift = rows.next_power_of_two().min(BLOCK_ROWS).ilog2();
+        let (blocks, before) = (rows.div_ceil(BLOCK_ROWS), self.nodes << self.shift);
+        let length = blocks * (self.nodes << shift);
+        self.places.reserve_exact(length.saturating_sub(self.places.len()));
+        self.places.resize(length, NONE);
+        if shift > self.shift {
+            // There was one block at most. Its nodes move up, the last one first.
+            for place in (0..before).rev() {
+                let (node, row) = (place >> self.shift, place & ((1 << self.shift) - 1));
+                let hop = std::mem::replace(&mut self.places[place], NONE);
+                self.places[(node << shift) + row] = hop;
+            }
+        }
+        self.shift = shift;
+        self.moving.resize_with(blocks, Moving::default);
+    }
+}
+
+impl Moving {
+    /// The hop that a place names; [`NONE`] names none.
+    #[inline]
+    fn hop(&self, place: u32) -> Hop {
+        self.hops.get((place & !MOVING) as usize).copied().unwrap_or(Table::NONE)
+    }
+}
+
+impl Block<'_> {
+    /// The hop of a node in a row of the block, [`Table::NONE`] without one.
+    #[inline]
+    pub fn get(&self, row: usize, node: usize) -> Hop {
+        let place = self.places[(node << self.shift) + row];
+        if place & MOVING == 0 {
+            return Hop { link: LinkId::new(place), to: self.far[place as usize] };
+        }
+        self.moving.hop(place)
+    }
+
+    #[inline]
     pub fn set(&mut self, row: usize, node: usize, hop: Hop) {
-        let place = &mut self.places[node * self.stride + row];
+        let Moving { hops, free } = &mut *self.moving;
+        let place = &mut self.places[(node << self.shift) + row];
         let is_fixed = self.far.get(hop.link.index()).is_some_and(|&far| far == hop.to);
         if hop == Table::NONE || is_fixed {
             if *place != NONE && *place & MOVING != 0 {
-                self.free.push(*place);
+                free.push(*place);
             }
             *place = hop.link.as_u32();
             return;
         }
         if *place == NONE || *place & MOVING == 0 {
-            *place = self.free.pop().unwrap_or_else(|| {
-                self.moving.push(hop);
-                MOVING | (self.moving.len() - 1) as u32
+            *place = free.pop().unwrap_or_else(|| {
+                hops.push(hop);
+                MOVING | (hops.len() - 1) as u32
             });
         }
-        self.moving[(*place & !MOVING) as usize] = hop;
+        hops[(*place & !MOVING) as usize] = hop;
     }
+}
 
-    /// Makes room for so many rows. New ones are empty.
-    pub fn reserve(&mut self, rows: usize) {
-        if rows <= self.stride {
-            return;
-        }
-        // Full cache lines, without much room for nothing where rows are few.
-        let stride = if rows < 16 { rows.next_power_of_two() } else { rows.next_multiple_of(16) };
-        let mut places = vec![NONE; self.nodes * stride];
-        if self.stride > 0 {
-            for (new, old) in places.chunks_exact_mut(stride).zip(self.places.chunks_exact(self.stride)) {
-                new[..self.stride].copy_from_slice(old);
-            }
-        }
-        (self.places, self.stride) = (places, stride);
+#[cfg(test)]
+impl Table {
+    /// The hop of a node in a row that begins at `begin`, [`Table::NONE`] without one.
+    pub fn get(&self, begin: usize, node: usize) -> Hop {
+        let found = self.get_link(begin, node);
+        found.map_or(Table::NONE, |(link, end)| Hop { link, to: end.unwrap_or_else(|| self.far_end(link)) })
     }
 }
 
@@ -133,12 +199,13 @@ mod tests {
                 (_, to) if to.as_u32() != NONE => Hop { link: LinkId::new(link), to },
                 _ => Hop { link: LinkId::new(link), to: NodeId::new(below(30)) },
             };
-            table.set(row, node, hop);
+            table.blocks().nth(row / BLOCK_ROWS).unwrap().set(row % BLOCK_ROWS, node, hop);
             plain[row][node] = hop;
             let (row, node) = (below(plain.len() as u32) as usize, below(nodes as u32) as usize);
-            assert_eq!(table.get(row, node), plain[row][node]);
+            assert_eq!(table.get(table.begin(row), node), plain[row][node]);
         }
         let moves = |hop: &&Hop| **hop != Table::NONE && far[hop.link.index()].as_u32() == NONE;
-        assert_eq!(plain.iter().flatten().filter(moves).count(), table.moving.len() - table.free.len());
+        let used: usize = table.moving.iter().map(|moving| moving.hops.len() - moving.free.len()).sum();
+        assert_eq!(plain.iter().flatten().filter(moves).count(), used);
     }
 }

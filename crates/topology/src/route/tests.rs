@@ -12,6 +12,7 @@ fn router(nodes: usize, edges: &[(u32, u32, u64)]) -> Router {
     };
     router.edges = edges.iter().enumerate().map(edge).collect();
     router.arrange();
+    router.renew_costs();
     router
 }
 
@@ -20,8 +21,9 @@ fn search(router: &mut Router, destination: u32) -> (Vec<Hop>, Vec<u64>) {
     let nodes = router.graph.nodes();
     let mut table = Table::new(nodes, &router.far);
     table.reserve(1);
-    router.search(NodeId::new(destination), &mut table, 0);
-    ((0..nodes).map(|node| table.get(0, node)).collect(), router.search.distance.clone())
+    let Router { graph, leaves, worker, .. } = router;
+    worker.search(graph, leaves, NodeId::new(destination), &mut table.blocks().next().unwrap(), 0);
+    ((0..nodes).map(|node| table.get(0, node)).collect(), worker.search.distance.clone())
 }
 
 fn rows(router: &mut Router, destination: u32) -> Vec<Hop> {
@@ -109,7 +111,8 @@ fn shared_rows_equal_searches() {
                 assert_eq!(forwarding.next_hop(index, from), searched);
             }
         }
-        let rows: std::collections::BTreeSet<u32> = forwarding.destinations.iter().map(|target| target.row).collect();
+        let rows: std::collections::BTreeSet<usize> =
+            forwarding.destinations.iter().map(|target| target.begin).collect();
         shared += destinations.len() - rows.len();
     }
     assert!(shared > 300, "{shared}");
@@ -212,6 +215,7 @@ impl Changing {
             }
         }
         router.arrange();
+        router.renew_costs();
     }
 }
 
@@ -238,6 +242,14 @@ fn by_definition(router: &Router, to: NodeId) -> Vec<Hop> {
     (0..nodes).map(NodeId::from_usize).map(hop).collect()
 }
 
+/// A router that shares the smallest renewal among so many threads.
+fn on_threads(nodes: u32, threads: usize) -> Router {
+    let mut router = Router::new(nodes as usize, std::iter::empty());
+    router.least_share = 0;
+    router.use_threads(threads);
+    router
+}
+
 /// Rows that are in use, with their roots.
 fn roots(forwarding: &Forwarding) -> Vec<(usize, u32)> {
     let rows = forwarding.groups.iter().flat_map(|group| group.roots).enumerate();
@@ -250,11 +262,13 @@ fn renewed_routes_equal_searches_after_any_change() {
     for round in 0..60 {
         let mut network = Changing::new(round);
         let nodes = network.nodes + Changing::STATIONS;
-        let mut router = Router::new(nodes as usize, std::iter::empty());
+        let mut router = on_threads(nodes, 1);
         let mut kept = Forwarding::default();
-        for _ in 0..40 {
+        for step in 0..40 {
+            router.use_threads(1 + step % 3);
             network.step(&mut router);
-            let mut destinations: Vec<NodeId> = (0..4).map(|_| NodeId::new(network.below(nodes))).collect();
+            let mut destinations: Vec<NodeId> =
+                (0..4 + round % 2 * 40).map(|_| NodeId::new(network.below(nodes))).collect();
             // These stay, …
             destinations.extend([NodeId::new(0), NodeId::new(nodes - 1)]);
             let before = kept.clone();
@@ -272,12 +286,52 @@ fn renewed_routes_equal_searches_after_any_change() {
             // … so that their rows are renewed, and some routes change.
             for (row, _) in roots(&kept).into_iter().filter(|row| roots(&before).contains(row)) {
                 renewed += 1;
-                let hops = |table: &Table| (0..nodes as usize).map(|node| table.get(row, node)).collect::<Vec<_>>();
+                let hops = |table: &Table| {
+                    (0..nodes as usize).map(|node| table.get(table.begin(row), node)).collect::<Vec<_>>()
+                };
                 moved += u32::from(hops(&before.table) != hops(&kept.table));
             }
         }
     }
     assert!(renewed > 3000 && moved > 1000, "{renewed} renewals, {moved} of them changed routes");
+}
+
+/// A sweep over unchanged links needs no repair with a mended plan, and needs some with the one before.
+#[test]
+fn a_mended_plan_has_all_steps() {
+    const SIDE: u32 = 40;
+    let mut stream = Stream::new(9, "route", "plan");
+    let mut router = Router::new((SIDE * SIDE) as usize, std::iter::empty());
+    let right = (0..SIDE * SIDE).filter(|n| n % SIDE + 1 < SIDE).map(|n| (n, n + 1));
+    let below = (0..SIDE * (SIDE - 1)).map(|n| (n, n + SIDE));
+    let links: Vec<(u32, u32)> = right.chain(below).flat_map(|(a, b)| [(a, b), (b, a)]).collect();
+    let mut delays: Vec<u64> = links.iter().map(|_| 1_000 + (stream.uniform() * 1_000.0) as u64).collect();
+    let roots: Vec<NodeId> = (0..16).map(|n| NodeId::new(n * 100)).collect();
+    let (mut kept, mut mended, mut repaired) = (Forwarding::default(), 0, 0);
+    for _ in 0..40 {
+        delays.iter_mut().for_each(|delay| *delay += (stream.uniform() * 3.0) as u64);
+        let edge = |(n, (&(from, to), &delay_ns)): (usize, (&(u32, u32), &u64))| Edge {
+            from: NodeId::new(from),
+            hop: Hop { link: LinkId::from_usize(n), to: NodeId::new(to) },
+            delay_ns,
+        };
+        router.edges = links.iter().zip(&delays).enumerate().map(edge).collect();
+        router.arrange();
+        router.renew_costs();
+        router.fill(&roots, true, &mut kept);
+        let (graph, sweep, group) = (&router.graph, &mut router.worker.sweep, &mut kept.groups[0]);
+        if !group.is_mendable() {
+            continue;
+        }
+        sweep.run(graph, &mut group.clone());
+        repaired += sweep.repairs();
+        let steps = group.plan.len();
+        group.mend_plan(graph);
+        mended += usize::from(group.plan.len() > steps);
+        sweep.run(graph, &mut group.clone());
+        assert_eq!(sweep.repairs(), 0);
+    }
+    assert!(mended > 10 && repaired > 10, "{mended} plans mended, {repaired} distances repaired without");
 }
 
 /// Costs drift and links come and go in a net of 20 × 20 nodes while 40 roots, three groups, are renewed: enough for
@@ -286,7 +340,7 @@ fn renewed_routes_equal_searches_after_any_change() {
 fn renewed_routes_equal_searches_in_a_net_with_many_roots() {
     const SIDE: u32 = 20;
     let mut stream = Stream::new(8, "route", "net");
-    let mut router = Router::new((SIDE * SIDE) as usize, std::iter::empty());
+    let mut router = on_threads(SIDE * SIDE, 1);
     let right = (0..SIDE * SIDE).filter(|n| n % SIDE + 1 < SIDE).map(|n| (n, n + 1));
     let below = (0..SIDE * (SIDE - 1)).map(|n| (n, n + SIDE));
     let links: Vec<(u32, u32)> = right.chain(below).flat_map(|(a, b)| [(a, b), (b, a)]).collect();
@@ -297,6 +351,7 @@ fn renewed_routes_equal_searches_in_a_net_with_many_roots() {
         for delay in &mut delays {
             *delay = (*delay + (stream.uniform() * 40.0) as u64).saturating_sub(20).max(1);
         }
+        router.use_threads(1 + step % 4);
         // Every fifth time other links are down, in between the same, and now and then there was another shape that
         // the rows have not seen.
         let mut draw = |shift: usize| {
@@ -308,6 +363,7 @@ fn renewed_routes_equal_searches_in_a_net_with_many_roots() {
             };
             router.edges = up.map(edge).collect();
             router.arrange();
+            router.renew_costs();
         };
         if step % 10 == 5 {
             draw(16);
@@ -316,7 +372,9 @@ fn renewed_routes_equal_searches_in_a_net_with_many_roots() {
         roots[step % 40] = NodeId::new((stream.uniform() * f64::from(SIDE * SIDE)) as u32);
         router.fill(&roots, true, &mut kept);
         planned += kept.groups.iter().map(|group| group.plan.len()).sum::<usize>();
-        repaired += usize::from(router.sweep.repairs() > 0);
+        assert_eq!(router.most_threads, (1 + step % 4).min(kept.groups.len()));
+        let workers = std::iter::once(&router.worker).chain(&router.helpers);
+        repaired += usize::from(workers.map(|worker| worker.sweep.repairs()).sum::<usize>() > 0);
         assert!(kept.groups.iter().all(|group| group.stale == 0), "lanes without a root stay stale");
         let mut fresh = Forwarding::default();
         router.fill(&roots, false, &mut fresh);

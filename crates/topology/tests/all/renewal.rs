@@ -61,12 +61,15 @@ fn sky(seed: u64) -> Topology {
 
 #[test]
 fn renewed_routes_equal_new_ones_on_random_skies() {
-    let mut changed = 0;
+    let (mut changed, mut most) = (0, 0);
     for seed in 0..14 {
         let mut topology = sky(seed);
+        topology.use_threads_always(1 + seed as usize % 3);
         let count = topology.nodes().len() as u32;
         let all: Vec<NodeId> = (0..count).map(NodeId::new).collect();
-        let ends: Vec<NodeId> = (count - 1 - STATIONS..count).map(NodeId::new).collect();
+        // With satellites there are several groups, which threads share.
+        let satellites = (0..count - 1 - STATIONS).step_by(2);
+        let ends: Vec<NodeId> = satellites.chain(count - 1 - STATIONS..count).map(NodeId::new).collect();
         let (mut kept, mut before) = (Forwarding::default(), Vec::new());
         let mut changes = Vec::new();
         while topology.next_change() < at(60) {
@@ -84,6 +87,8 @@ fn renewed_routes_equal_new_ones_on_random_skies() {
             changed += renewed.iter().zip(&before).filter(|(a, b)| a != b).count();
             before = renewed;
         }
+        most = most.max(topology.route_threads());
     }
+    assert_eq!(most, 3, "threads that found routes together");
     assert!(changed > 1000, "{changed} hops changed");
 }
