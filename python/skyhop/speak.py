@@ -20,22 +20,26 @@ def number(value: float, digits: int) -> str:
     return f"{value:.{digits}f}".replace("-", "−")
 
 
-def with_interval(estimate: Estimate, digits: int) -> str:
-    """The mean with half of its interval; of equal values, which have none, at how many seeds they came.
+def mean_and_half(mean: float, half: float, digits: int) -> str:
+    """A mean with half of its interval.
 
     Both have so many digits behind the point, or more where half of the interval would be rounded to zero: an interval
     of no width would say that all seeds gave the same.
     """
+    # A narrower interval than 1e-12 is rounding of sums.
+    while half > 0 and digits < 12 and float(f"{half:.{digits}f}") == 0:
+        digits += 1
+    return f"{number(mean, digits)} ± {number(half, digits)}"
+
+
+def with_interval(estimate: Estimate, digits: int) -> str:
+    """The mean with half of its interval; of equal values, which have none, at how many seeds they came."""
     text = number(estimate.mean, digits)
     if equal := estimate.equal_seeds:
         return f"{text} (at all {equal} seeds)"
     if len(estimate.by_seed) < 2:
         return text
-    half = estimate.half
-    # A narrower interval than that is rounding of sums.
-    while half > 0 and digits < 12 and float(f"{half:.{digits}f}") == 0:
-        digits += 1
-    return f"{number(estimate.mean, digits)} ± {number(half, digits)}"
+    return mean_and_half(estimate.mean, estimate.half, digits)
 
 
 class NotRunError(Exception):

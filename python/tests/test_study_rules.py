@@ -335,7 +335,9 @@ def test_numbers_in_prose_are_what_the_study_gives(folder: Path) -> None:
     text = readme.read_text(encoding="utf-8")
     ours = {one.cell.label: one for one in outcome.results if one.metric.name == "goodput"}
     cell, slow = ours["5 / 2 Mbit/s"], ours["5 / 1 Mbit/s"]
-    assert f"-->{cell.ours:.0f} ± {cell.interval:.0f}<!-- / -->, theirs" in text and "-->1500<!-- / -->." in text
+    # Without digits behind the point the interval would have no width.
+    assert 0.05 < cell.interval < 0.5
+    assert f"-->{cell.ours:.1f} ± {cell.interval:.1f}<!-- / -->, theirs" in text and "-->1500<!-- / -->." in text
     assert f"-->{cell.ours / slow.ours:.2f}<!-- / -->" in text
     lowest = min(one.ours for label, one in ours.items() if label in ("20 / 1 Mbit/s", "40 / 1 Mbit/s"))
     assert lowest > slow.ours, "the pattern below leaves the lowest out"

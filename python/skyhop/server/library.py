@@ -296,9 +296,11 @@ def _first_seed(defined: Any, result: dict[str, str]) -> int:
 
 def _ours(defined: Any, result: dict[str, str], digits: int) -> str:
     """As `skyhop study run` prints it: with half of the interval, or with what there is instead of one."""
+    from skyhop.speak import mean_and_half
+
     text = _number(result["ours"], digits)
     if result["interval"]:
-        return f"{text} ± {_number(result['interval'], digits)}"
+        return mean_and_half(float(result["ours"]), float(result["interval"]), digits)
     runs = int(result.get("runs") or 0)
     if runs > 1 and result["distinct_values"] == "1":
         return f"{text} (at all {runs} seeds)"
