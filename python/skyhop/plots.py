@@ -84,7 +84,7 @@ def over_time(
     if step_s > 0:
         step = ((pl.col("time_s") / step_s - 1e-9).ceil() * step_s).alias("time_s")
         weight = pl.col("received").filter(pl.col("value").is_not_null())
-        # Without a packet there is no mean: 0 / 0 is a gap, too.
+        # A step without packets has no mean: 0 / 0 becomes a gap, like a missing value.
         mean = ((pl.col("value") * pl.col("received")).sum() / weight.sum()).fill_nan(None)
         rows = rows.group_by(by, *({"flow"} - {by}), step, maintain_order=True).agg(value=mean)
     for number, name in enumerate(names):

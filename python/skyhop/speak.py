@@ -20,15 +20,18 @@ def number(value: float, digits: int) -> str:
     return f"{value:.{digits}f}".replace("-", "−")
 
 
-def mean_and_half(mean: float, half: float, digits: int) -> str:
-    """A mean with half of its interval.
-
-    Both have so many digits behind the point, or more where half of the interval would be rounded to zero: an interval
-    of no width would say that all seeds gave the same.
-    """
+def digits_of(half: float, digits: int) -> int:
+    """So many digits behind the point, or more where half of an interval would be rounded to zero: an interval of no
+    width would say that all seeds gave the same."""
     # A narrower interval than 1e-12 is rounding of sums.
     while half > 0 and digits < 12 and float(f"{half:.{digits}f}") == 0:
         digits += 1
+    return digits
+
+
+def mean_and_half(mean: float, half: float, digits: int) -> str:
+    """A mean with half of its interval, both with the digits of `digits_of`."""
+    digits = digits_of(half, digits)
     return f"{number(mean, digits)} ± {number(half, digits)}"
 
 

@@ -3,6 +3,12 @@
 use std::panic::resume_unwind;
 use std::sync::{Mutex, PoisonError};
 
+/// How many of `threads` share some work that has so many parts, if each of them is to have `least` of it. Without a
+/// least share, 0, as many as there are parts.
+pub(crate) fn worth_threads(work: usize, least: usize, parts: usize, threads: usize) -> usize {
+    work.checked_div(least).unwrap_or(parts).min(parts).clamp(1, threads)
+}
+
 /// Calls `work` once for each item, on this thread with `own` and on one more thread for each of `helpers`. Whoever is
 /// ready takes the next item, so that `work` must give the same whoever does it. This thread does `first` before its
 /// first item.

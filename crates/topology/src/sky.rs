@@ -1,7 +1,7 @@
 //! Where every node is at one instant.
 
 use crate::NodeId;
-use crate::share::share;
+use crate::share::{share, worth_threads};
 use skyhop_base::{Duration, IndexVec, Time};
 use skyhop_orbit::{Earth, Motion, Vec3, earth_fixed_positions};
 
@@ -48,12 +48,6 @@ impl Sky {
         self.most_threads
     }
 
-    /// How many threads are worth it.
-    fn worth_threads(&self) -> usize {
-        let worth = self.propagated.checked_div(self.least_share).unwrap_or(self.motions.len());
-        worth.clamp(1, self.threads)
-    }
-
     pub fn motion(&self, node: NodeId) -> &Motion {
         &self.motions[node]
     }
@@ -68,7 +62,7 @@ impl Sky {
         if self.at == Some(t) {
             return first();
         }
-        let threads = self.worth_threads();
+        let threads = worth_threads(self.propagated, self.least_share, self.motions.len(), self.threads);
         self.most_threads = self.most_threads.max(threads);
         let mut helpers = vec![(); threads - 1];
         let Sky { earth, motions, positions, .. } = self;

@@ -178,23 +178,8 @@ impl Group {
     /// Brings a plan that is mendable up to date with the next hops that have changed.
     pub fn mend_plan(&mut self, graph: &Graph) {
         let Group { ranks, slots, plan, planned, late, outdated, roots, .. } = self;
+        let hops = NextHops { graph, slots, ranks, roots };
         let mut added: Vec<Step> = Vec::new();
-        // From a node over next hops to one whose distance is known at a turn.
-        let mut follow = |node: u32, rank: u32, lane: u32, planned: &mut [Lanes]| {
-            let (mut at, first) = (node, added.len());
-            while added.len() - first < MOST_HOPS {
-                let slot = slots[at as usize][lane as usize];
-                let Some(&(to, _)) = graph.fan(at as usize).get(usize::from(slot)) else { break };
-                let arc = graph.first_arc(at as usize) + u32::from(slot);
-                planned[at as usize] |= 1 << lane;
-                added.push(Step { rank, node: at, arc, lane });
-                if to == roots[lane as usize] || ranks[to as usize] < rank {
-                    break;
-                }
-                at = to;
-            }
-            added[first..].reverse();
-        };
         let mut touched: Vec<Lanes> = vec![0; slots.len()];
         for &(node, lanes) in &*outdated {
             touched[node as usize] |= lanes;
@@ -204,13 +189,13 @@ impl Group {
             let Some(&(to, _)) = graph.fan(step.node as usize).get(usize::from(slot)) else { continue };
             step.arc = graph.first_arc(step.node as usize) + u32::from(slot);
             if to != roots[step.lane as usize] && ranks[to as usize] >= step.rank {
-                follow(to, step.rank, step.lane, planned);
+                hops.follow(to, step.rank, step.lane, planned, |_| false, &mut added);
             }
         }
         for &(node, lanes) in &*outdated {
             let mut left = lanes & late[node as usize] & !planned[node as usize];
             while left != 0 {
-                follow(node, ranks[node as usize], left.trailing_zeros(), planned);
+                hops.follow(node, ranks[node as usize], left.trailing_zeros(), planned, |_| false, &mut added);
                 left &= left - 1;
             }
         }
@@ -254,30 +239,54 @@ impl Group {
         outdated.clear();
         plan.clear();
         planned.fill(0);
-        let mut path: Vec<(u32, u32)> = Vec::new();
+        let hops = NextHops { graph, slots, ranks, roots };
         for (rank, &node) in (0_u32..).zip(&*order) {
             let mut left = late[node as usize] & !planned[node as usize];
             while left != 0 {
                 let lane = left.trailing_zeros();
                 left &= left - 1;
-                // From the node over next hops to one whose distance is known at this turn.
-                let (mut at, bit): (u32, Lanes) = (node, 1 << lane);
-                path.clear();
-                while planned[at as usize] & bit == 0 && path.len() < MOST_HOPS {
-                    let slot = slots[at as usize][lane as usize];
-                    let Some(&(to, _)) = graph.fan(at as usize).get(usize::from(slot)) else { break };
-                    path.push((at, graph.first_arc(at as usize) + u32::from(slot)));
-                    if to == roots[lane as usize] || ranks[to as usize] < rank {
-                        break;
-                    }
-                    at = to;
-                }
-                for &(node, arc) in path.iter().rev() {
-                    planned[node as usize] |= bit;
-                    plan.push(Step { rank, node, arc, lane });
-                }
+                // A planned node has its step already, at this turn or before it.
+                hops.follow(node, rank, lane, planned, |lanes| lanes & 1 << lane != 0, plan);
             }
         }
         self.steps_when_made = self.plan.len();
+    }
+}
+
+/// The next hops of a group, and where their nodes stand in the order.
+struct NextHops<'a> {
+    graph: &'a Graph,
+    slots: &'a [[u16; LANES]],
+    ranks: &'a [u32],
+    roots: &'a [u32; LANES],
+}
+
+impl NextHops<'_> {
+    /// Adds to `steps` those from a node over next hops to one whose distance is known at the turn of `rank`, the last
+    /// one first, and notes them in `planned`. `has` tells by the lanes in which a node is planned whether it ends
+    /// there.
+    #[inline]
+    fn follow(
+        &self,
+        node: u32,
+        rank: u32,
+        lane: u32,
+        planned: &mut [Lanes],
+        has: impl Fn(Lanes) -> bool,
+        steps: &mut Vec<Step>,
+    ) {
+        let (mut at, first) = (node, steps.len());
+        while !has(planned[at as usize]) && steps.len() - first < MOST_HOPS {
+            let slot = self.slots[at as usize][lane as usize];
+            let Some(&(to, _)) = self.graph.fan(at as usize).get(usize::from(slot)) else { break };
+            let arc = self.graph.first_arc(at as usize) + u32::from(slot);
+            steps.push(Step { rank, node: at, arc, lane });
+            if to == self.roots[lane as usize] || self.ranks[to as usize] < rank {
+                break;
+            }
+            at = to;
+        }
+        steps[first..].reverse();
+        steps[first..].iter().for_each(|step| planned[step.node as usize] |= 1 << lane);
     }
 }

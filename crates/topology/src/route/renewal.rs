@@ -5,7 +5,7 @@ use super::group::{FAR, Group, LANES, Lanes, NO_ROOT, NO_SLOT};
 use super::table::{BLOCK_ROWS, Block};
 use super::{Forwarding, Hop, Router, WANTED, Worker, leaf_hop};
 use crate::NodeId;
-use crate::share::share;
+use crate::share::{share, worth_threads};
 use skyhop_base::Index;
 use std::ops::Range;
 
@@ -68,8 +68,7 @@ impl Router {
 
     /// How many threads a renewal of so many groups is worth.
     fn threads_for(&self, groups: usize) -> usize {
-        let worth = groups * self.graph.nodes() / self.least_share.max(1);
-        worth.min(groups).clamp(1, 1 + self.helpers.len())
+        worth_threads(groups * self.graph.nodes(), self.least_share, groups, 1 + self.helpers.len())
     }
 
     /// Gives new roots free lanes, those of groups near them first, and makes groups for the others.
