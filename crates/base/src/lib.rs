@@ -15,7 +15,7 @@ pub mod units;
 pub use fault::{Fault, FaultPlace, Faults, Step};
 pub use id::{Index, IndexVec};
 pub use random::Stream;
-pub use rate::{Rate, Serialiser};
+pub use rate::{Carry, Rate, Serialiser};
 pub use time::{Duration, Time};
 pub use units::{Angle, Bytes, Length, QuantityError};
 

@@ -51,51 +51,77 @@ impl fmt::Debug for Rate {
 #[derive(Clone, Copy, Debug)]
 pub struct Serialiser {
     rate: Rate,
-    /// Left over from the packets before, in units of 1/rate nanoseconds; below `rate`.
-    remainder: u64,
-    /// The last size asked for and its quotient and remainder: traffic has few sizes and divisions are slow.
-    last: (u32, u64, u64),
+    carry: Carry,
 }
 
 impl Serialiser {
     pub fn new(rate: Rate) -> Serialiser {
-        Serialiser { rate, remainder: 0, last: (0, 0, 0) }
+        Serialiser { rate, carry: Carry::default() }
     }
 
-    pub fn rate(&self) -> Rate {
-        self.rate
-    }
-
-    /// Time of a packet that has `bytes` on the wire, on a link that was idle before it: nothing is left over.
-    #[inline]
-    pub fn first(&mut self, bytes: u32) -> Duration {
-        let (nanos, part) = self.quotient(bytes);
-        self.remainder = part;
-        Duration::from_nanos(nanos)
-    }
-
-    #[inline]
-    fn quotient(&mut self, bytes: u32) -> (u64, u64) {
-        if self.last.0 != bytes {
-            let (nanos, part) = self.rate.divide(bytes);
-            self.last = (bytes, nanos, part);
-        }
-        (self.last.1, self.last.2)
-    }
-
-    /// The link was idle before the next packet: nothing is left over.
+    /// The transmitter was idle before the next packet: nothing is left over.
     #[inline]
     pub fn reset(&mut self) {
-        self.remainder = 0;
+        self.carry.reset();
     }
 
     /// Time from the end of the previous packet to the end of this one, which has `bytes` on the wire.
     #[inline]
     pub fn next(&mut self, bytes: u32) -> Duration {
-        let (mut nanos, part) = self.quotient(bytes);
+        self.carry.next(&self.rate, bytes)
+    }
+}
+
+/// What a [`Serialiser`] keeps from one packet to the next, for whoever keeps the rate elsewhere: it is read only for
+/// sizes that were not asked for last, and where something is left over. Every call is to give the same rate.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub struct Carry {
+    /// Left over from the packets before, in units of 1/rate nanoseconds; below the rate.
+    remainder: u64,
+    /// The remainder and the quotient of the last size asked for, if that takes less than 2³² ns, and the size: traffic
+    /// has few sizes and divisions are slow.
+    part: u64,
+    nanos: u32,
+    bytes: u32,
+}
+
+impl Carry {
+    /// Time of a packet that has `bytes` on the wire, on a link that was idle before it: nothing is left over.
+    #[inline]
+    pub fn first(&mut self, rate: &Rate, bytes: u32) -> Duration {
+        let (nanos, part) = self.quotient(rate, bytes);
+        self.remainder = part;
+        Duration::from_nanos(nanos)
+    }
+
+    #[inline]
+    fn quotient(&mut self, rate: &Rate, bytes: u32) -> (u64, u64) {
+        if self.bytes == bytes { (self.nanos.into(), self.part) } else { self.divide(*rate, bytes) }
+    }
+
+    #[inline]
+    fn divide(&mut self, rate: Rate, bytes: u32) -> (u64, u64) {
+        let (nanos, part) = rate.divide(bytes);
+        if let Ok(nanos) = nanos.try_into() {
+            (self.bytes, self.nanos, self.part) = (bytes, nanos, part);
+        }
+        (nanos, part)
+    }
+
+    /// See [`Serialiser::reset`].
+    #[inline]
+    pub fn reset(&mut self) {
+        self.remainder = 0;
+    }
+
+    /// See [`Serialiser::next`].
+    #[inline]
+    pub fn next(&mut self, rate: &Rate, bytes: u32) -> Duration {
+        let (mut nanos, part) = self.quotient(rate, bytes);
         self.remainder += part;
-        if self.remainder >= self.rate.0 {
-            self.remainder -= self.rate.0;
+        if self.remainder >= rate.0 {
+            self.remainder -= rate.0;
             nanos += 1;
         }
         Duration::from_nanos(nanos)
@@ -119,6 +145,14 @@ mod tests {
         let mut serialiser = Serialiser::new(Rate::from_bps(3).unwrap());
         let total: u64 = [1, 2, 1, 5].iter().map(|&b| serialiser.next(b).as_nanos()).sum();
         assert_eq!(total, 9 * 8_000_000_000 / 3);
+    }
+
+    #[test]
+    fn sizes_that_take_seconds_keep_it_too() {
+        // 4 s are less than 2³² ns, 8 s are more.
+        let mut serialiser = Serialiser::new(Rate::from_bps(6).unwrap());
+        let total: u64 = [3, 6, 3, 6, 6, 3].iter().map(|&b| serialiser.next(b).as_nanos()).sum();
+        assert_eq!(total, 27 * 8_000_000_000 / 6);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::error::SimulationError;
 use crate::errors::{ErrorModel, Listed, Losses, LossyLink, SlotLosses, VaryingLosses};
 use crate::flow::{Flow, tick_phases};
-use crate::ground::{Curve, Delay};
+use crate::ground::{Curve, Delay, LinkDelay};
 use crate::link::{Link, Repaired, Repairs, ServedQueue};
 use crate::ns2_clock::Ns2Clock;
 use crate::pace::Pacemaker;
@@ -124,11 +124,11 @@ pub(crate) fn build_links(
                 recorded,
                 watched: recorded || by_ns2_clock,
                 link: built,
-                delay: match link.kind {
+                delay: LinkDelay::from(match link.kind {
                     LinkKind::Wired => Delay::Fixed(topology.wired_delay(id)),
                     LinkKind::Isl => Delay::Moving,
                     LinkKind::Uplink | LinkKind::Downlink => Delay::Ground,
-                },
+                }),
                 curve: Curve::NONE,
                 errors,
                 drops: DropCounts::default(),

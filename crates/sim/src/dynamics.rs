@@ -264,7 +264,7 @@ impl Simulation {
         let mut node = NodeId::new(source);
         let delays = hops.iter().map(|hop| {
             let from = std::mem::replace(&mut node, hop.to);
-            match &self.links[hop.link.index()].delay {
+            match self.links[hop.link.index()].delay.get() {
                 Delay::Fixed(delay) => delay.as_secs_f64(),
                 Delay::Moving | Delay::Ground => {
                     self.topology.delay_segment(from, hop.to, self.now).at(self.now).as_secs_f64()

@@ -3,6 +3,41 @@
 use skyhop_base::{Duration, Index, Time};
 use skyhop_topology::{DelaySegment, LinkKind, NodeId, Topology};
 
+/// How far it is to the other end of a link, in eight bytes: the delay where it is fixed, else one of the two longest
+/// durations.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LinkDelay(Duration);
+
+impl LinkDelay {
+    const MOVING: Duration = Duration::from_nanos(u64::MAX);
+    const GROUND: Duration = Duration::from_nanos(u64::MAX - 1);
+
+    #[inline(always)]
+    pub fn fixed(self) -> Option<Duration> {
+        (self.0 < LinkDelay::GROUND).then_some(self.0)
+    }
+
+    #[inline(always)]
+    pub fn get(self) -> Delay {
+        match self.0 {
+            LinkDelay::MOVING => Delay::Moving,
+            LinkDelay::GROUND => Delay::Ground,
+            delay => Delay::Fixed(delay),
+        }
+    }
+}
+
+impl From<Delay> for LinkDelay {
+    fn from(delay: Delay) -> LinkDelay {
+        LinkDelay(match delay {
+            // Six centuries, in ns.
+            Delay::Fixed(delay) => delay.min(Duration::from_nanos(u64::MAX - 2)),
+            Delay::Moving => LinkDelay::MOVING,
+            Delay::Ground => LinkDelay::GROUND,
+        })
+    }
+}
+
 /// How far it is to the other end of a link.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Delay {
@@ -95,15 +130,17 @@ impl Ground {
 pub(crate) fn moving_delay(
     topology: &Topology,
     ground: &mut Ground,
-    (delay, curve): (Delay, &mut Curve),
+    (delay, curve): (LinkDelay, &mut Curve),
     from: &u32,
     to: u32,
     departure: Time,
 ) -> Duration {
-    match delay {
-        Delay::Fixed(delay) => delay,
-        Delay::Moving => curve.delay(topology, from, to, departure),
+    if let Some(delay) = delay.fixed() {
+        return delay;
+    }
+    match delay.get() {
         Delay::Ground => ground.delay(topology, *from, to, departure),
+        _ => curve.delay(topology, from, to, departure),
     }
 }
 

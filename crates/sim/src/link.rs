@@ -24,7 +24,7 @@ use crate::packet::{Flags, Packet};
 use crate::ring::Ring;
 use crate::spec::{Discipline, FullQueue, OnDown, QueueConfig, QueueLimit};
 use crate::trace::Served;
-use skyhop_base::{Duration, Rate, Serialiser, Stream, Time};
+use skyhop_base::{Carry, Duration, Rate, Stream, Time};
 
 /// A packet on the link.
 #[derive(Clone, Copy, Debug)]
@@ -87,29 +87,29 @@ pub struct LinkTotals {
     pub marked: u64,
 }
 
-/// What every packet touches stands in front, on three cache lines with what [`crate::simulation::LinkState`] has
-/// before it: with many flows each link is read anew. An arrival touches the first; a packet that is served at once
-/// touches all.
+/// What every packet touches stands in front, on two cache lines with what [`crate::simulation::LinkState`] has before
+/// it: with many flows each link is read anew. An arrival touches the first; a packet that is served at once touches
+/// both. The first half of the totals ends the second line.
 ///
 /// Large because a packet's whole stay is its business: queue, transmitter, repair, propagation. Functions of one part
 /// stand in a file of `link/`.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Link {
+    /// `over` counts the packets whose service has begun, as of the last advance.
     ring: Ring<Entry>,
-    /// Packets at the front of the ring whose service has begun, as of the last advance.
-    begun: usize,
-    /// When the transmitter has sent everything that was accepted.
-    free_at: Time,
-    last_arrival: Time,
-    serialiser: Serialiser,
     framing_bytes: u32,
     /// Nothing but a limit: no RED, no marks, no deferred departures.
     simple: bool,
     /// Simple, and the rate alone determines the service.
     steady: bool,
+    rate: Rate,
+    /// When the transmitter has sent everything that was accepted.
+    free_at: Time,
+    last_arrival: Time,
+    carry: Carry,
     pub totals: LinkTotals,
-    /// Bytes that wait, as of the last advance.
+    /// Bytes that wait, as of the last advance: none where all packets have begun.
     waiting_bytes: u64,
     /// The schedule of service, if the rate alone does not determine it, …
     pace: Option<Box<Pacemaker>>,
@@ -127,8 +127,9 @@ pub struct Link {
     low_until: Time,
 }
 
-/// With 24 bytes before it, a link begins its totals with a cache line.
-const _: () = assert!(std::mem::offset_of!(Link, totals) == 104);
+/// With 16 bytes before it, a link's second cache line begins here, and ends with the time that its packets take.
+const _: () = assert!(std::mem::offset_of!(Link, free_at) + 16 == 64);
+const _: () = assert!(std::mem::offset_of!(Link, totals.waiting) + 16 == 128);
 
 impl Link {
     /// `stream` is for disciplines that draw lots.
@@ -144,9 +145,9 @@ impl Link {
         let simple = red.is_none() && deferred.is_none() && mark_above.is_none();
         Link {
             ring: Ring::default(),
-            begun: 0,
             waiting_bytes: 0,
-            serialiser: Serialiser::new(rate),
+            carry: Carry::default(),
+            rate,
             framing_bytes,
             limit: queue.limit,
             full: queue.full,
@@ -182,7 +183,13 @@ impl Link {
     }
 
     pub fn rate(&self) -> Rate {
-        self.serialiser.rate()
+        self.rate
+    }
+
+    /// Packets at the front of the ring whose service has begun, as of the last advance.
+    #[inline(always)]
+    fn begun(&self) -> usize {
+        self.ring.over as usize
     }
 
     /// Moves the cursor to `now`. `scheduled` is the scheduling time of the event that is being handled: a service
@@ -190,13 +197,13 @@ impl Link {
     /// has an event for each departure.
     #[inline]
     fn advance(&mut self, now: Time, scheduled: Time) {
-        while let Some(entry) = self.ring.get(self.begun) {
+        while let Some(entry) = self.ring.get(self.begun()) {
             let begun = entry.start < now || entry.start == now && self.begins_first(scheduled);
             if !begun {
                 break;
             }
             self.waiting_bytes -= u64::from(entry.packet.size);
-            self.begun += 1;
+            self.ring.over += 1;
         }
     }
 
@@ -224,13 +231,13 @@ impl Link {
 
     #[inline]
     fn waiting_in_ring(&self) -> (u32, u64) {
-        ((self.ring.len() - self.begun) as u32, self.waiting_bytes)
+        ((self.ring.len() - self.begun()) as u32, self.waiting_bytes)
     }
 
     /// Whether a packet that comes now is not served at once.
     #[inline]
     fn makes_wait(&self, now: Time) -> bool {
-        self.free_at > now || self.begun < self.ring.len()
+        self.free_at > now || self.begun() < self.ring.len()
     }
 
     /// Whether a packet of this size would find no room if it had to wait.
@@ -256,7 +263,7 @@ impl Link {
     /// The service of a packet on an idle link.
     #[inline(always)]
     pub fn serve_at_once(&mut self, packet: &Packet, now: Time) -> Served {
-        let busy = self.serialiser.first(u32::from(packet.size) + self.framing_bytes);
+        let busy = self.carry.first(&self.rate, u32::from(packet.size) + self.framing_bytes);
         Served { start: now, departure: now + busy, busy }
     }
 
@@ -409,7 +416,7 @@ impl Link {
         }
         let (mut packets, mut bytes) = self.waiting();
         let goes = |entry: &Entry| entry.start > now && entry.packet.is_low();
-        let from = (self.begun..self.ring.len()).rev().find(|&at| {
+        let from = (self.begun()..self.ring.len()).rev().find(|&at| {
             if let Some(entry) = self.ring.get(at).filter(|entry| goes(entry)) {
                 (packets, bytes) = (packets - 1, bytes - u64::from(entry.packet.size));
             }
@@ -478,7 +485,7 @@ impl Link {
             return self.free_at;
         }
         if self.free_at < now {
-            self.serialiser.reset();
+            self.carry.reset();
         }
         now
     }
@@ -486,7 +493,7 @@ impl Link {
     /// The service of a packet by the rate alone.
     #[inline(always)]
     fn serve_steadily(&mut self, packet: &Packet, start: Time) -> Served {
-        let busy = self.serialiser.next(u32::from(packet.size) + self.framing_bytes);
+        let busy = self.carry.next(&self.rate, u32::from(packet.size) + self.framing_bytes);
         Served { start, departure: start + busy, busy }
     }
 
@@ -507,13 +514,16 @@ impl Link {
         if self.ring.is_full() {
             self.make_room(packet);
         }
-        self.ring.put_back(Entry { packet: *packet, start, arrival });
         if start == now {
-            // Served at once. What stood before it in the ring has long begun.
-            (self.begun, self.waiting_bytes) = (self.ring.len(), 0);
+            // Served at once. What stands before it in the ring has long begun.
+            if self.begun() < self.ring.len() {
+                self.waiting_bytes = 0;
+            }
+            self.ring.over = self.ring.len() as u32 + 1;
         } else {
             self.waiting_bytes += u64::from(packet.size);
         }
+        self.ring.put_back(Entry { packet: *packet, start, arrival });
         arrival
     }
 
@@ -542,12 +552,12 @@ impl Link {
     /// Takes the packet that [`Link::arrived`] gives, of `size` bytes, off the link.
     #[inline]
     pub fn forget_arrived(&mut self, size: u16) {
+        match self.ring.over.checked_sub(1) {
+            Some(begun) => self.ring.over = begun,
+            None => self.waiting_bytes -= u64::from(size),
+        }
         if self.ring.is_sparse() {
             self.ring.shrink();
-        }
-        match self.begun.checked_sub(1) {
-            Some(begun) => self.begun = begun,
-            None => self.waiting_bytes -= u64::from(size),
         }
         self.ring.forget_front();
     }
@@ -588,8 +598,8 @@ impl Link {
             self.totals.waiting += deferred.withdraw(now, affected, out);
             return self.settle_repairs(now);
         }
-        if self.ring.range_from(self.begun).any(|entry| affected(&entry.packet)) {
-            self.lay_again(self.begun, now, affected, delay, out);
+        if self.ring.range_from(self.begun()).any(|entry| affected(&entry.packet)) {
+            self.lay_again(self.begun(), now, affected, delay, out);
         }
     }
 
@@ -642,7 +652,7 @@ impl Link {
         if let Some(deferred) = &mut self.deferred {
             return deferred.mark_unreachable(affected);
         }
-        for at in self.begun..self.ring.len() {
+        for at in self.begun()..self.ring.len() {
             if let Some(entry) = self.ring.get_mut(at).filter(|entry| affected(&entry.packet)) {
                 entry.packet.flags = entry.packet.flags.with(Flags::UNREACHABLE);
             }
@@ -653,14 +663,14 @@ impl Link {
     pub fn left_over(&mut self, end: Time) -> (u64, u64) {
         self.advance(end, end);
         let repairs = self.deferred.as_ref().and_then(|deferred| deferred.repairs.as_ref());
-        (u64::from(self.waiting().0), self.begun as u64 + repairs.map_or(0, Repairs::outstanding))
+        (u64::from(self.waiting().0), self.begun() as u64 + repairs.map_or(0, Repairs::outstanding))
     }
 
     /// The totals cut at the end of the run: waiting and service beyond it do not count.
     pub fn totals_at(&mut self, end: Time) -> LinkTotals {
         self.advance(end, end);
         let mut totals = self.totals;
-        for entry in self.ring.range_from(self.begun) {
+        for entry in self.ring.range_from(self.begun()) {
             let size = u32::from(entry.packet.size);
             totals.packets -= 1;
             totals.bytes -= u64::from(size);

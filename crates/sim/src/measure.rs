@@ -14,8 +14,8 @@ const PAGE: usize = 128;
 /// when flows are many: fetched together they come at the same time, fetched one by one each is waited for.
 const BATCH: usize = 16;
 
-/// Fewer values are sorted, because looking through 256 counters takes longer.
-const FEW_TO_SORT: usize = 100;
+/// Among fewer values each rank is selected, because looking through 256 counters takes longer.
+const FEW_TO_SELECT: usize = 100;
 
 /// Values that wait to be counted.
 #[derive(Clone, Debug)]
@@ -248,10 +248,9 @@ fn survey(values_ns: &[u64; BATCH]) -> ([u16; BATCH], u64, u64) {
 /// The values of these ranks, ascending, from 1 on. Many are counted, first by their upper and then by their lower
 /// byte.
 fn at_ranks_of<const N: usize>(values: &[u16], ranks: [u64; N]) -> [usize; N] {
-    if values.len() < FEW_TO_SORT {
-        let mut values = values.to_vec();
-        values.sort_unstable();
-        return ranks.map(|rank| usize::from(values[rank as usize - 1]));
+    if let Some(few) = [0; FEW_TO_SELECT].get_mut(..values.len()) {
+        few.copy_from_slice(values);
+        return selected(few, ranks);
     }
     let mut upper = [0_u32; 256];
     values.iter().for_each(|value| upper[usize::from(value >> 8)] += 1);
@@ -268,11 +267,27 @@ fn at_ranks_of<const N: usize>(values: &[u16], ranks: [u64; N]) -> [usize; N] {
     })
 }
 
+/// The values of these ranks: each is looked for among those that are not before the one of the rank before.
+fn selected<const N: usize>(mut values: &mut [u16], ranks: [u64; N]) -> [usize; N] {
+    let (mut before, mut last) = (0, 0);
+    ranks.map(|rank| {
+        if let Some(at) = (rank as usize).checked_sub(before + 1) {
+            let (_, &mut value, behind) = std::mem::take(&mut values).select_nth_unstable(at);
+            (before, last, values) = (rank as usize, value, behind);
+        }
+        usize::from(last)
+    })
+}
+
 /// The first counter up to which there are `rank` values, and how many there are before it. Sixteen counters, of which
 /// there is a multiple, are added at a time until theirs is known.
 fn reached(counts: &[u32], rank: u64) -> (usize, u64) {
-    let mut before = 0;
-    for (i, some) in counts.as_chunks::<16>().0.iter().enumerate() {
+    reached_after(counts, (0, 0), rank)
+}
+
+/// The same where sixteen times `first` counters hold `before` values, fewer than `rank`.
+fn reached_after(counts: &[u32], (first, mut before): (usize, u64), rank: u64) -> (usize, u64) {
+    for (i, some) in counts.as_chunks::<16>().0.iter().enumerate().skip(first) {
         let together: u64 = some.iter().map(|&count| u64::from(count)).sum();
         if before + together < rank {
             before += together;
@@ -325,7 +340,14 @@ impl Counters {
 
     /// The buckets of the values of these ranks, ascending, from 1 on.
     fn at_ranks<const N: usize>(&self, ranks: [u64; N]) -> [usize; N] {
-        ranks.map(|rank| self.first + reached(&self.counts, rank).0)
+        let mut known = (0, 0);
+        ranks.map(|rank| {
+            let (at, before) = reached_after(&self.counts, known, rank);
+            let sixteen = at / 16;
+            known =
+                (sixteen, before - self.counts[16 * sixteen..at].iter().map(|&count| u64::from(count)).sum::<u64>());
+            self.first + at
+        })
     }
 }
 
@@ -557,7 +579,7 @@ mod tests {
     /// As a list of few values and with counters.
     #[test]
     fn quantiles_agree_with_sorting() {
-        for count in [1, 2, 15, 16, 17, 1001, 10_001, 100_001] {
+        for count in [1, 2, 15, 16, 17, 72, 100, 101, 1001, 10_001, 100_001] {
             quantiles_agree(count);
         }
     }

@@ -13,8 +13,9 @@ pub(crate) struct Ring<T> {
     /// The place of the next value.
     end: u32,
     len: u32,
-    /// With fewer values the ring is sparse: a quarter of its places, zero if they are few.
-    low: u32,
+    /// For the owner, on the cache line of the others: so many of the oldest values are over with. The ring does not
+    /// change it.
+    pub over: u32,
 }
 
 /// A ring of so many places is not made smaller.
@@ -22,7 +23,7 @@ const FEW_PLACES: usize = 16;
 
 impl<T> Default for Ring<T> {
     fn default() -> Ring<T> {
-        Ring { places: Box::default(), first: 0, end: 0, len: 0, low: 0 }
+        Ring { places: Box::default(), first: 0, end: 0, len: 0, over: 0 }
     }
 }
 
@@ -41,13 +42,6 @@ impl<T: Copy> Ring<T> {
     #[inline]
     pub fn is_full(&self) -> bool {
         self.len as usize == self.places.len()
-    }
-
-    /// Whether three quarters of many places are free. Few values in a long ring go round all of it, and every place
-    /// has left the caches until they come back to it: [`Ring::shrink`].
-    #[inline]
-    pub fn is_sparse(&self) -> bool {
-        self.len < self.low
     }
 
     /// The oldest value.
@@ -117,11 +111,12 @@ impl<T: Copy> Ring<T> {
         self.len += 1;
     }
 
-    /// Makes room for a quarter more: doubled, a ring would be half empty. New places hold `filler`.
+    /// Makes room for a half more. Each resize copies all values: with a quarter more, a seventh of the cache misses of a
+    /// run over Starlink came from it. New places hold `filler`.
     #[cold]
     #[inline(never)]
     pub fn grow(&mut self, filler: T) {
-        self.resize(self.len() + self.len() / 4 + 4, filler);
+        self.resize(self.len() + self.len() / 2 + 4, filler);
     }
 
     /// An empty ring starts again at its first place: one that went on would touch all of its memory in turn.
@@ -139,6 +134,13 @@ impl<T: Copy> Ring<T> {
         self.len -= 1;
         self.first = self.after(self.first);
         self.restart_if_empty();
+    }
+
+    /// Whether about three quarters of many places are free. Few values in a long ring go round all of it, and every
+    /// place has left the caches until they come back to it: [`Ring::shrink`].
+    #[inline(always)]
+    pub fn is_sparse(&self) -> bool {
+        4 * self.len() + FEW_PLACES < self.places.len()
     }
 
     /// Takes so many of the oldest values, or all, away. Gives the newest of them.
@@ -181,7 +183,6 @@ impl<T: Copy> Ring<T> {
         resized.resize(places, filler);
         self.places = resized.into_boxed_slice();
         (self.first, self.end) = (0, if self.len() == places { 0 } else { self.len });
-        self.low = if places > FEW_PLACES { places as u32 / 4 } else { 0 };
     }
 
     /// The values from the place `from` on, the oldest first.
@@ -268,7 +269,7 @@ mod tests {
                 let edge = (2 * step).saturating_sub(below(400) as u32);
                 assert_eq!(ring.partition_point(|&v| v < edge), model.partition_point(|&v| v < edge));
             }
-            assert!(ring.capacity() <= model.capacity().max(fullest) + fullest / 4 + 4);
+            assert!(ring.capacity() <= fullest + fullest / 2 + 4);
         }
         assert!(fullest > 100 && smallest < fullest, "{fullest}, {smallest}");
     }

@@ -9,7 +9,7 @@ use crate::errors::{Arrival, Listed, Losses};
 use crate::events::{Event, EventQueue};
 use crate::flow::{Flow, FlowState};
 use crate::foresight::Foresight;
-use crate::ground::{Curve, Delay, Ground, moving_delay};
+use crate::ground::{Curve, Delay, Ground, LinkDelay, moving_delay};
 use crate::host::Payloads;
 use crate::late::LatePackets;
 use crate::limits::{BETWEEN_LOOKS, Halt, Limits};
@@ -38,7 +38,7 @@ pub(crate) struct LinkState {
     pub recorded: bool,
     /// Recorded, or by ns-2's clock.
     pub watched: bool,
-    pub delay: Delay,
+    pub delay: LinkDelay,
     pub link: Link,
     /// Between two satellites the delay of packets that depart at present.
     pub curve: Curve,
@@ -51,7 +51,7 @@ pub(crate) struct LinkState {
     pub listed: Option<Box<Listed>>,
 }
 
-const _: () = assert!(std::mem::offset_of!(LinkState, link) == 24);
+const _: () = assert!(std::mem::offset_of!(LinkState, link) == 16);
 
 impl LinkState {
     /// Whether nothing of the link itself makes its arrivals special.
@@ -68,7 +68,7 @@ impl LinkState {
     /// Whether a packet that arrives at `now` was on the link for its transmission and the propagation at least, as
     /// far as these are constant.
     fn took_its_time(&self, entry: &Entry, now: Time) -> bool {
-        let propagation = match self.delay {
+        let propagation = match self.delay.get() {
             Delay::Fixed(delay) => delay,
             Delay::Moving | Delay::Ground => Duration::ZERO,
         };
@@ -573,7 +573,7 @@ impl Simulation {
     #[cold]
     fn without_route(&mut self, node: u32, packet: &Packet) {
         let holds = |state: &LinkState| {
-            state.from == node && matches!(state.delay, Delay::Ground) && state.link.on_down == OnDown::Hold
+            state.from == node && matches!(state.delay.get(), Delay::Ground) && state.link.on_down == OnDown::Hold
         };
         match self.topology.uplink(NodeId::new(node)).filter(|link| holds(&self.links[link.index()])) {
             Some(link) => self.links[link.index()].held.push(*packet),

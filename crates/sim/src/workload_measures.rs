@@ -73,8 +73,8 @@ impl Simulation {
             }
             let hop = self.forwarding.next_hop(to.index as usize, node)?;
             let state = &self.links[hop.link.index()];
-            let delay = match &state.delay {
-                Delay::Fixed(delay) => *delay,
+            let delay = match state.delay.get() {
+                Delay::Fixed(delay) => delay,
                 Delay::Moving | Delay::Ground => self.topology.delay_segment(node, hop.to, self.now).at(self.now),
             };
             propagation_s += delay.as_secs_f64();

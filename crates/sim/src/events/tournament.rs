@@ -6,8 +6,8 @@
 
 use super::key::{Key, sooner};
 
-/// Three matches deep: no need to shrink.
-const FEW_SEATS: usize = 64;
+/// Two matches deep: no need to shrink.
+const FEW_SEATS: usize = 16;
 
 /// Four sides of a match: one cache line.
 #[derive(Clone, Copy, Debug)]

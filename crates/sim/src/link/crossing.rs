@@ -46,7 +46,7 @@ impl Link {
             self.make_room(&entry.packet);
         }
         self.ring.put_back(entry);
-        self.begun = self.ring.len();
+        self.all_begun();
         (self.ring.len() == 1).then_some((entry.arrival, entry.start))
     }
 }

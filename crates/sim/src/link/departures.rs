@@ -67,7 +67,7 @@ impl Link {
 
     /// With deferred departures, every packet in the ring is served, though it may wait for an opportunity.
     pub(super) fn all_begun(&mut self) {
-        self.begun = self.ring.len();
+        self.ring.over = self.ring.len() as u32;
         self.waiting_bytes = 0;
     }
 

@@ -360,14 +360,14 @@ impl Link {
     pub fn occupy(&mut self, now: Time, bytes: u32) -> Time {
         let ready = self.free_at.max(now);
         if self.free_at < now {
-            self.serialiser.reset();
+            self.carry.reset();
         }
         let bytes = bytes + self.framing_bytes;
         let (departure, busy) = if self.pace.is_some() {
             let (served, _) = self.serve_at_pace(ready, now, bytes, |_| Duration::ZERO);
             (served.departure, served.busy)
         } else {
-            let busy = self.serialiser.next(bytes);
+            let busy = self.carry.next(&self.rate, bytes);
             (ready + busy, busy)
         };
         self.totals.busy += busy;
@@ -449,11 +449,11 @@ impl Link {
     /// Puts a packet on the air: when it has left, and when it arrives.
     fn transmit(&mut self, packet: &Packet, now: Time, delay: impl FnOnce(&Packet, Time) -> Duration) -> (Time, Time) {
         if self.free_at < now {
-            self.serialiser.reset();
+            self.carry.reset();
         }
         let bytes = u32::from(packet.size);
         let wire = self.repairs().map_or(bytes, |repairs| repairs.wire_bytes(bytes)) + self.framing_bytes;
-        let busy = self.serialiser.next(wire);
+        let busy = self.carry.next(&self.rate, wire);
         self.totals.busy += busy;
         debug_assert!(self.free_at <= now, "two transmissions at a time");
         self.free_at = now + busy;

@@ -11,9 +11,9 @@ impl Link {
     #[inline(never)]
     pub(super) fn begins_first(&self, scheduled: Time) -> bool {
         match self.pace.as_deref() {
-            Some(Pacemaker::Ns2Clock(pace)) => pace.has_begun(self.begun),
+            Some(Pacemaker::Ns2Clock(pace)) => pace.has_begun(self.begun()),
             _ => self
-                .begun
+                .begun()
                 .checked_sub(1)
                 .and_then(|before| self.ring.get(before))
                 .is_none_or(|entry| entry.start <= scheduled),
@@ -46,14 +46,14 @@ impl Link {
                 meter.advance(now);
                 meter.sends(start, departure);
             }
-            return (Served { start, departure, busy: self.serialiser.rate().time_of(bytes) }, arrival);
+            return (Served { start, departure, busy: self.rate.time_of(bytes) }, arrival);
         }
         let idle = if self.free_at < now { Idle::Yes } else { Idle::No };
         let meter = self.meter.get_or_insert_default();
         meter.advance(now);
         let served = self.pace.as_mut().and_then(|pace| pace.serve(ready, bytes, idle, meter)).unwrap_or_else(|| {
             let wire = self.pace.as_ref().map_or(bytes, |pace| pace.wire_bytes(bytes));
-            let busy = self.serialiser.next(wire);
+            let busy = self.carry.next(&self.rate, wire);
             meter.sends(ready, ready + busy);
             Served { start: ready, departure: ready + busy, busy }
         });
@@ -66,7 +66,7 @@ impl Link {
         if self.pace.is_some() || self.deferred.is_some() {
             return None;
         }
-        let pace = Ns2Transmitter::new(self.serialiser.rate().bps_f64());
+        let pace = Ns2Transmitter::new(self.rate.bps_f64());
         self.pace = Some(Box::new(Pacemaker::Ns2Clock(Box::new(pace))));
         self.meter = Some(Box::default());
         (self.simple, self.steady) = (false, false);
