@@ -1,6 +1,6 @@
 //! From a description to nodes and links: checks it and lays out the links in an order that depends on it alone.
 
-use crate::isl::{Layout, Mesh, Pair, PairKind, Seam};
+use crate::isl::{Layout, Mesh, NeighbourPlanes, Pair, PairKind, Seam};
 use crate::{
     BeamOptions, CrossSeam, IslLayout, IslRules, LinkId, LinkKind, NetworkLink, NodeId, NodeKind, NodeSpec, Pairing,
     PlaneNeighbours, SkyOptions, TopologyError, TopologySpec,
@@ -241,10 +241,13 @@ impl Links<'_> {
         planes: &[Plane],
     ) -> Result<Layout, TopologyError> {
         let (mut pairs, mut seams, mut drifting) = (Vec::new(), Vec::new(), Vec::new());
+        let mut neighbours = Vec::new();
         for shell in planes.chunk_by(|a, b| a.shell == b.shell) {
             let of_elements = of_elements.filter(|_| shell.iter().any(|plane| self.is_of_elements(plane)));
-            if let Some((neighbours, _)) = of_elements {
-                drifting.push(self.grid_of_elements(rules, earth, neighbours, shell, &mut pairs, &mut seams)?);
+            if let Some((rule, _)) = of_elements {
+                let found = self.grid_of_elements(rules, earth, rule, shell, &mut pairs, &mut seams)?;
+                neighbours.extend(found.iter().map(|gap| gap.planes.clone()));
+                drifting.push(found);
                 continue;
             }
             let count = shell.len();
@@ -262,19 +265,17 @@ impl Links<'_> {
                         second_len,
                     });
                 }
-                for (&a, &b) in plane.members.iter().zip(&next.members) {
-                    pairs.push(self.pair(PairKind::BetweenPlanes, a, b));
-                }
+                let joined = plane.members.iter().zip(&next.members).map(|(&a, &b)| [a, b]);
+                neighbours.push(self.join(plane, next, joined.collect(), &mut pairs));
             }
             // Two planes are neighbours already.
             let [first, second, .., last] = shell else { continue };
             debug_assert!(count >= 3);
             match self.closing(first, second, last) {
                 Some(Closing::Delta { shift }) => {
-                    for (slot, &a) in last.members.iter().enumerate() {
-                        let b = first.members[(slot + shift) % first.members.len()];
-                        pairs.push(self.pair(PairKind::BetweenPlanes, a, b));
-                    }
+                    let shifted = first.members.iter().cycle().skip(shift);
+                    let joined = last.members.iter().zip(shifted).map(|(&a, &b)| [a, b]);
+                    neighbours.push(self.join(last, first, joined.collect(), &mut pairs));
                 }
                 Some(Closing::Seam) if rules.cross_seam == CrossSeam::Nearest => {
                     seams.push(self.seam(&first.members, &last.members));
@@ -284,7 +285,19 @@ impl Links<'_> {
         }
         let pairing = of_elements.and_then(|(_, pairing)| pairing);
         let turns = pairing.map(|pairing| self.pair_anew(pairing, &drifting, &mut pairs)).unwrap_or_default();
-        Ok(Layout { pairs, turns, seams, mesh: None })
+        Ok(Layout { pairs, neighbours, turns, seams, mesh: None })
+    }
+
+    /// Links satellites of two planes, each pair first of `here`.
+    pub fn join(
+        &mut self,
+        here: &Plane,
+        there: &Plane,
+        joined: Vec<[NodeId; 2]>,
+        pairs: &mut Vec<Pair>,
+    ) -> NeighbourPlanes {
+        pairs.extend(joined.iter().map(|&[a, b]| self.pair(PairKind::BetweenPlanes, a, b)));
+        NeighbourPlanes { here: here.members.clone(), there: there.members.clone(), pairs: joined }
     }
 
     /// Every satellite with so many transmitters.

@@ -37,6 +37,7 @@ pub use beams::BeamOptions;
 pub use change::{Change, Handover, HandoverKind, Why};
 pub use delay::DelaySegment;
 pub use error::TopologyError;
+pub use isl::NeighbourPlanes;
 pub use link::{LinkKind, NetworkLink};
 pub use options::{
     GatewayRule, GslOptions, IslChecks, IslLayout, IslOptions, Metric, Obstruction, Pairing, PlaneNeighbours,

@@ -5,7 +5,7 @@
 //! start, and each is joined during its time only: links of the engine are a fixed list.
 
 use crate::build::Links;
-use crate::isl::{Pair, PairKind, Turn};
+use crate::isl::{NeighbourPlanes, Pair, PairKind, Turn};
 use crate::plane_grid::by_phase;
 use crate::sky::next_multiple;
 use crate::{NodeId, NodeKind, Pairing};
@@ -25,10 +25,7 @@ const MOVED: f64 = 1.0 / 16.0;
 /// Two neighbouring planes of a shell.
 #[derive(Clone, Debug)]
 pub(crate) struct Neighbours {
-    pub here: Vec<NodeId>,
-    pub there: Vec<NodeId>,
-    /// First `here`, then `there`.
-    pub pairs: Vec<[NodeId; 2]>,
+    pub planes: NeighbourPlanes,
     /// Their pairs may change; those of one slot do not.
     pub is_by_phase: bool,
     /// The planes before in the list end where these begin.
@@ -48,15 +45,15 @@ struct Gap<'n> {
 
 impl Gap<'_> {
     fn members(&self) -> impl Iterator<Item = NodeId> {
-        self.of.here.iter().chain(&self.of.there).copied()
+        self.of.planes.here.iter().chain(&self.of.planes.there).copied()
     }
 
     fn spacing(&self) -> f64 {
-        360.0 / self.of.here.len().max(self.of.there.len()).max(1) as f64
+        360.0 / self.of.planes.here.len().max(self.of.planes.there.len()).max(1) as f64
     }
 
     fn since_first(&self, phases: &Phases) -> Vec<Option<f64>> {
-        let first = self.of.here.first().and_then(|node| phases[node.index()]);
+        let first = self.of.planes.here.first().and_then(|node| phases[node.index()]);
         self.members().map(|node| Some(turn_between(first?, phases[node.index()]?))).collect()
     }
 
@@ -80,15 +77,16 @@ impl Gap<'_> {
 
     /// The pairs that would be found now; `offset` as [`by_phase`] wants it.
     fn found_now(&self, phases: &Phases, offset: f64) -> Vec<[NodeId; 2]> {
-        let [(here, h), (there, t)] = [&self.of.here, &self.of.there].map(|plane| in_flight(plane, phases));
+        let [(here, h), (there, t)] =
+            [&self.of.planes.here, &self.of.planes.there].map(|plane| in_flight(plane, phases));
         by_phase(&h, &t, offset).pairs.into_iter().map(|(i, j)| [here[i], there[j]]).collect()
     }
 
     /// For each satellite of the smaller plane how far its partner is away; one without counts as one at the distance
     /// of its plane's spacing, as where pairs are found.
     fn differences(&self, pairs: &[[NodeId; 2]], phases: &Phases) -> Vec<f64> {
-        let turned = self.of.here.len() > self.of.there.len();
-        let few = if turned { &self.of.there } else { &self.of.here };
+        let turned = self.of.planes.here.len() > self.of.planes.there.len();
+        let few = if turned { &self.of.planes.there } else { &self.of.planes.here };
         let partner: BTreeMap<NodeId, NodeId> =
             pairs.iter().map(|&[a, b]| if turned { (b, a) } else { (a, b) }).collect();
         let alone = 360.0 / few.len().max(1) as f64;
@@ -136,7 +134,8 @@ impl Links<'_> {
             return Vec::new();
         }
         let all = || shells.iter().flatten();
-        let moving: BTreeSet<NodeId> = all().flat_map(|gap| gap.here.iter().chain(&gap.there)).copied().collect();
+        let moving: BTreeSet<NodeId> =
+            all().flat_map(|gap| gap.planes.here.iter().chain(&gap.planes.there)).copied().collect();
         let flight = |node: &NodeId| match self.nodes[node.index()].kind {
             NodeKind::Satellite { orbit, .. } => Some((*node, PhaseInFlight::of(&orbit)?)),
             _ => None,
@@ -147,7 +146,8 @@ impl Links<'_> {
             flights.iter().for_each(|(node, flight)| phases[node.index()] = flight.at(t));
         };
         look(Time::ZERO, &mut phases);
-        let mut gaps: Vec<Gap<'_>> = all().map(|of| Gap { of, pairs: of.pairs.clone(), seen: Vec::new() }).collect();
+        let mut gaps: Vec<Gap<'_>> =
+            all().map(|of| Gap { of, pairs: of.planes.pairs.clone(), seen: Vec::new() }).collect();
         gaps.iter_mut().for_each(|gap| gap.seen = gap.since_first(&phases));
         let mut index: BTreeMap<[NodeId; 2], usize> =
             pairs.iter().enumerate().map(|(n, pair)| ([pair.a, pair.b], n)).collect();

@@ -2,7 +2,7 @@
 //! satellites, and nodes that are not evenly spread.
 
 use crate::build::{Links, Plane};
-use crate::isl::{Pair, PairKind, Seam};
+use crate::isl::{Pair, Seam};
 use crate::plane_drift::Neighbours;
 use crate::{CrossSeam, IslRules, NodeId, NodeKind, PlaneNeighbours, TopologyError};
 use skyhop_base::Index;
@@ -75,10 +75,9 @@ impl Links<'_> {
                 true => by_phase(&here.phases, &there.phases, offset),
             };
             offset += found.ahead_deg;
-            let [here, there] = [here, there].map(|line| line.plane.members.clone());
-            let found: Vec<[NodeId; 2]> = found.pairs.into_iter().map(|(a, b)| [here[a], there[b]]).collect();
-            pairs.extend(found.iter().map(|&[a, b]| self.pair(PairKind::BetweenPlanes, a, b)));
-            joined.push(Neighbours { here, there, pairs: found, is_by_phase, goes_on });
+            let [here, there] = [here.plane, there.plane];
+            let found = found.pairs.into_iter().map(|(a, b)| [here.members[a], there.members[b]]).collect();
+            joined.push(Neighbours { planes: self.join(here, there, found, pairs), is_by_phase, goes_on });
             goes_on = true;
         }
         let open = |&n: &usize| !is_joined(n) && (n + 1 < count || closing.is_some());

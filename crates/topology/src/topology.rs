@@ -2,7 +2,7 @@
 
 use crate::build::{self, Links, Plane};
 use crate::gsl::Gsls;
-use crate::isl::Isls;
+use crate::isl::{Isls, NeighbourPlanes};
 use crate::link::{End, LinkTable};
 use crate::route::{Edge, HOP_PENALTY, Hop, Leaf, Router};
 use crate::sky::{Sky, next_multiple};
@@ -130,6 +130,12 @@ impl Topology {
     /// Wires in the order of the specification, then ISLs, uplinks and downlinks.
     pub fn links(&self) -> &IndexVec<LinkId, NetworkLink> {
         &self.links
+    }
+
+    /// The neighbouring planes of a grid with the pairs that link them at t = 0; empty with another layout. Planes on
+    /// either side of a seam are not among them.
+    pub fn neighbour_planes(&self) -> &[NeighbourPlanes] {
+        self.isls.as_ref().map_or(&[], Isls::neighbours)
     }
 
     pub fn is_station(&self, node: NodeId) -> bool {
