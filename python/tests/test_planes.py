@@ -117,6 +117,66 @@ def test_the_command_names_phases_and_whom_the_grid_of_a_run_leaves_unpaired(tmp
     assert f"{shell['unpaired']['next']['count']} without a partner in the next plane" in said
 
 
+def test_satellites_without_a_partner_take_second_links_of_others(tmp_path: Path) -> None:
+    file = ragged(tmp_path)
+    told = {}
+    for label in ("open", "5", "6"):
+        keys: dict[str, Any] = {} if label == "open" else {"unpaired": "nearest", "terminals": int(label)}
+        one = sky(file, {"grid": keys})
+        (shell,) = json.loads(one.planes_json())["shells"]
+        alone = sum(side["count"] for side in shell["unpaired"].values())
+        told[label] = ({(a, b) for a, b in json.loads(one.sky_json(0.0))["isls"]}, alone)
+        assert not [warning for warning in one.warnings if "unpaired" in warning]
+        # A name says the plane.
+        between = [(a, b) for a, b in told[label][0] if a.split("-")[1] != b.split("-")[1]]
+        assert sum(plane["next"]["links"] for plane in shell["planes"]) == len(between)
+    assert told["open"][0] < told["5"][0] and told["open"][0] < told["6"][0]
+    assert told["open"][1] > told["5"][1] > told["6"][1]
+
+
+def test_the_default_of_unpaired_changes_nothing(tmp_path: Path) -> None:
+    file = ragged(tmp_path)
+    usual = sky(file, "grid").hash
+    assert sky(file, {"grid": {"unpaired": "open"}}).hash == usual
+    nearest = sky(file, {"grid": {"unpaired": "nearest"}}).hash
+    assert nearest != usual and sky(file, {"grid": {"unpaired": "nearest", "terminals": 4}}).hash == nearest
+    assert sky(file, {"grid": {"unpaired": "nearest", "terminals": 5}}).hash not in (usual, nearest)
+
+
+def test_second_links_that_no_satellite_takes_are_told(catalogue: Path, tmp_path: Path) -> None:
+    def said(file: Path, **keys: Any) -> list[str]:
+        return [one for one in sky(file, {"grid": {"unpaired": "nearest", **keys}}).warnings if "unpaired" in one]
+
+    (even,) = said(catalogue)
+    assert "has no effect: every satellite has a partner in the neighbouring planes" in even
+    # One hole leaves a satellite of each neighbouring plane alone, and all others have four links.
+    lines = catalogue.read_text(encoding="utf-8").splitlines()
+    at = lines.index("sat 3 2")
+    hole = tmp_path / "hole.tle"
+    hole.write_text("\n".join(lines[:at] + lines[at + 3 :]) + "\n", encoding="utf-8")
+    (busy,) = said(hole)
+    assert "lack a partner 2 times, and no neighbour in reach has one of its 4 terminals free" in busy
+    assert said(hole, terminals=5) == []
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({"unpaired": "any"}, "unpaired"),
+        ({"unpaired": "nearest", "terminals": 3}, "use 4 to 16"),
+        ({"unpaired": "nearest", "terminals": 17}, "use 4 to 16"),
+        ({"terminals": 5}, 'write unpaired = "nearest"'),
+        ({"unpaired": "open", "terminals": 5}, "satellites without a partner take no second link"),
+    ],
+)
+def test_wrong_values_of_unpaired_are_refused(catalogue: Path, keys: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        sky(catalogue, {"grid": keys})
+    isl = {"rate": "1 Gbit/s", "layout": {"grid": {"unpaired": "nearest"}}}
+    with pytest.raises(ValueError, match="is about satellites from elements"):
+        api.scenario(duration="1 s", constellation={"preset": "iridium", "isl": isl})
+
+
 def test_planes_at_a_seam_have_no_neighbour() -> None:
     (shell,) = json.loads(call("planes", "iridium", "--json").stdout)["shells"]
     assert [plane["next"] for plane in shell["planes"]][-1] is None and shell["planes"][0]["previous"] is None

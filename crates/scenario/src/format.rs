@@ -17,7 +17,9 @@ pub use crate::tables::gsl::{
     HandoverChecksOptions, HandoverFile, HandoverPolicyName, OnDownName, OutageFile, SlotsFile, SwitchingFile,
     SwitchingName, SwitchingOptions,
 };
-pub use crate::tables::isl::{GridFile, IslChecksName, IslFile, LayoutFile, LayoutName, LayoutOptions, NearestFile};
+pub use crate::tables::isl::{
+    GridFile, IslChecksName, IslFile, LayoutFile, LayoutName, LayoutOptions, NearestFile, UnpairedName,
+};
 pub use crate::tables::links::{DirectionFile, LinkFile, TransmitterFile};
 pub use crate::tables::queue::{
     CountsName, DropTailFile, PriorityName, QueueFile, QueueName, QueueOptions, RedCountingName, RedFile,

@@ -119,13 +119,13 @@ fn described(shell: &Shell, topology: &Topology, id: &BTreeMap<&str, NodeId>) ->
     }
     let unpaired = |side: &BTreeMap<u32, (u32, &NeighbourPlanes)>, plane: &Plane| {
         let gap = side.get(&plane.number).map(|(_, gap)| *gap)?;
-        let paired: BTreeSet<NodeId> = gap.pairs.iter().flatten().copied().collect();
+        let paired: BTreeSet<NodeId> = gap.pairs.iter().chain(&gap.second).flatten().copied().collect();
         Some(members(plane).into_iter().filter(|node| !paired.contains(node)).collect::<Vec<NodeId>>())
     };
     let neighbour = |side: &BTreeMap<u32, (u32, &NeighbourPlanes)>, plane: &Plane| {
         let (other, gap) = side.get(&plane.number)?;
         let unpaired = unpaired(side, plane)?.len();
-        Some(json!({ "plane": other, "links": gap.pairs.len(), "unpaired": unpaired }))
+        Some(json!({ "plane": other, "links": gap.pairs.len() + gap.second.len(), "unpaired": unpaired }))
     };
     let planes = shell.planes.iter().map(|plane| {
         let phases: Vec<Option<f64>> = members(plane).into_iter().map(|node| phase_deg(topology, node)).collect();

@@ -3,7 +3,7 @@
 use crate::isl::{Layout, Mesh, NeighbourPlanes, Pair, PairKind, Seam};
 use crate::{
     BeamOptions, CrossSeam, IslLayout, IslRules, LinkId, LinkKind, NetworkLink, NodeId, NodeKind, NodeSpec, Pairing,
-    PlaneNeighbours, SkyOptions, TopologyError, TopologySpec,
+    PlaneNeighbours, SkyOptions, TopologyError, TopologySpec, Unpaired,
 };
 use skyhop_base::{Angle, Duration, Index, IndexVec};
 use skyhop_orbit::{Earth, Orbit};
@@ -26,6 +26,16 @@ pub(crate) struct Plane {
     pub shell: u32,
     pub plane: u32,
     pub members: Vec<NodeId>,
+}
+
+/// Who is linked to whom in shells of satellites from elements.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OfElements {
+    pub neighbours: PlaneNeighbours,
+    pub pairing: Option<Pairing>,
+    pub unpaired: Unpaired,
+    /// Infinite without a limit.
+    pub longest_km: f64,
 }
 
 pub(crate) fn check(spec: &TopologySpec) -> Result<(), TopologyError> {
@@ -101,6 +111,11 @@ pub(crate) fn check_options(options: &SkyOptions, spec: &TopologySpec) -> Result
     }
     if options.isl.pairing.is_some_and(|pairing| pairing.every.is_zero()) {
         return Err(TopologyError::Interval { what: "pairing" });
+    }
+    if let Unpaired::Nearest { terminals } = options.isl.unpaired
+        && !(Unpaired::LEAST_TERMINALS..=Unpaired::MOST_TERMINALS).contains(&terminals)
+    {
+        return Err(TopologyError::Terminals { terminals });
     }
     if let Some(km) = options.gsl.longest.map(|longest| longest.km())
         && (km.is_nan() || km <= 0.0)
@@ -237,16 +252,16 @@ impl Links<'_> {
         &mut self,
         rules: IslRules,
         earth: &Earth,
-        of_elements: Option<(PlaneNeighbours, Option<Pairing>)>,
+        of_elements: Option<OfElements>,
         planes: &[Plane],
     ) -> Result<Layout, TopologyError> {
         let (mut pairs, mut seams, mut drifting) = (Vec::new(), Vec::new(), Vec::new());
         let mut neighbours = Vec::new();
         for shell in planes.chunk_by(|a, b| a.shell == b.shell) {
             let of_elements = of_elements.filter(|_| shell.iter().any(|plane| self.is_of_elements(plane)));
-            if let Some((rule, _)) = of_elements {
-                let found = self.grid_of_elements(rules, earth, rule, shell, &mut pairs, &mut seams)?;
-                neighbours.extend(found.iter().map(|gap| gap.planes.clone()));
+            if let Some(of_elements) = of_elements {
+                let found = self.grid_of_elements(rules, earth, of_elements, shell, &mut pairs, &mut seams)?;
+                neighbours.extend(found.gaps.iter().map(|gap| gap.planes.clone()));
                 drifting.push(found);
                 continue;
             }
@@ -283,9 +298,10 @@ impl Links<'_> {
                 Some(Closing::Seam) | None => {}
             }
         }
-        let pairing = of_elements.and_then(|(_, pairing)| pairing);
-        let turns = pairing.map(|pairing| self.pair_anew(pairing, &drifting, &mut pairs)).unwrap_or_default();
-        Ok(Layout { pairs, neighbours, turns, seams, mesh: None })
+        let pairing = of_elements.and_then(|of_elements| of_elements.pairing);
+        let mut has_second = neighbours.iter().any(|planes| !planes.second.is_empty());
+        let turns = pairing.map(|pairing| self.pair_anew(pairing, &drifting, &mut pairs, &mut has_second));
+        Ok(Layout { pairs, neighbours, has_second, turns: turns.unwrap_or_default(), seams, mesh: None })
     }
 
     /// Links satellites of two planes, each pair first of `here`.
@@ -297,7 +313,7 @@ impl Links<'_> {
         pairs: &mut Vec<Pair>,
     ) -> NeighbourPlanes {
         pairs.extend(joined.iter().map(|&[a, b]| self.pair(PairKind::BetweenPlanes, a, b)));
-        NeighbourPlanes { here: here.members.clone(), there: there.members.clone(), pairs: joined }
+        NeighbourPlanes { here: here.members.clone(), there: there.members.clone(), pairs: joined, second: Vec::new() }
     }
 
     /// Every satellite with so many transmitters.

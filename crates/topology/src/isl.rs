@@ -70,6 +70,9 @@ pub struct NeighbourPlanes {
     pub there: Vec<NodeId>,
     /// First `here`, then `there`.
     pub pairs: Vec<[NodeId; 2]>,
+    /// Further pairs of a satellite that `pairs` leaves alone and one with a terminal free
+    /// ([`Unpaired::Nearest`](crate::Unpaired)).
+    pub second: Vec<[NodeId; 2]>,
 }
 
 /// What there may be.
@@ -78,6 +81,8 @@ pub(crate) struct Layout {
     pub pairs: Vec<Pair>,
     /// Those of a grid, shell by shell.
     pub neighbours: Vec<NeighbourPlanes>,
+    /// Any satellite has a second link at some time of the run.
+    pub has_second: bool,
     /// In the order of time.
     pub turns: Vec<Turn>,
     pub seams: Vec<Seam>,
@@ -158,6 +163,10 @@ impl Isls {
 
     pub fn neighbours(&self) -> &[NeighbourPlanes] {
         &self.layout.neighbours
+    }
+
+    pub fn has_second_links(&self) -> bool {
+        self.layout.has_second
     }
 
     fn obstacles<'a>(&self, earth: &'a Earth, positions: &'a IndexVec<NodeId, Vec3>) -> Obstacles<'a> {
