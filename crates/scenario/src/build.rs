@@ -1,8 +1,8 @@
 //! From a [`Scenario`] to what the engine runs: names become ids, which are ranks of names.
 
 use crate::format::{
-    ClockName, CountsName, EarthName, GatewaysName, LayoutFile, LayoutOptions, OnDownName, PriorityName,
-    RedCountingName, RedSpacingName,
+    ClockName, CountsName, EarthName, GatewaysName, LayoutFile, LayoutOptions, ObstructedAtName, OnDownName,
+    PriorityName, RedCountingName, RedSpacingName,
 };
 use crate::instant::Instant;
 use crate::names::natural_order;
@@ -15,8 +15,8 @@ use skyhop_orbit::{GroundPoint, GroundStation};
 use skyhop_queue::QueueSpec;
 use skyhop_quic::StreamUse;
 use skyhop_sim::spec::{
-    AdaptiveRed, Discipline, FlowConfig, FullQueue, Grants, LinkConfig, LinkConfigs, LinkVariation, OnDown,
-    QueueConfig, QueueLimit, RecordConfig, RedConfig, RedCounting, RedSpacing, RedUnit, RepairConfig, RunClock,
+    AdaptiveRed, Discipline, FlowConfig, FullQueue, Grants, LinkConfig, LinkConfigs, LinkVariation, ObstructedAt,
+    OnDown, QueueConfig, QueueLimit, RecordConfig, RedConfig, RedCounting, RedSpacing, RedUnit, RepairConfig, RunClock,
     SimulationSpec, SlotConfig, TransportConfig,
 };
 use skyhop_topology::{
@@ -365,6 +365,10 @@ fn slots(starlink: &Starlink, setting: &Setting) -> SlotConfig {
         edge_loss: starlink.edge_loss.map(at_edge),
         loss: starlink.loss,
         obstructed: starlink.obstructed.clone(),
+        obstructed_at: match starlink.obstructed_at {
+            ObstructedAtName::Anywhere => ObstructedAt::Anywhere,
+            ObstructedAtName::Edge => ObstructedAt::Edge,
+        },
         outage: starlink.outage.clone(),
         reroute: starlink.reroute,
         reroute_at: starlink.reroute_at.clone(),

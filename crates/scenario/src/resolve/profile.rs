@@ -123,6 +123,7 @@ impl Resolver<'_, '_, '_> {
             edge_loss: given.edge_loss.unwrap_or(usual.edge_loss),
             loss: given.loss.unwrap_or(if up { LOSS.0 } else { LOSS.1 }),
             obstructed: given.obstructed.unwrap_or_default(),
+            obstructed_at: given.obstructed_at.unwrap_or_default(),
             outage: given.outage.unwrap_or_default(),
             reroute,
             reroute_at: match given.reroute_at {
@@ -145,6 +146,10 @@ impl Resolver<'_, '_, '_> {
                 let help = "leave it out: geometry changes the path".to_owned();
                 self.add(&path.key(key), "is for wires, whose path is drawn", Some(help));
             }
+        }
+        if given.obstructed_at.is_some() && starlink.obstructed.last().is_none_or(|longest| longest.is_zero()) {
+            let help = "write the quantiles `obstructed` besides".to_owned();
+            self.add(&path.key("obstructed_at"), "has no effect where no slot is obstructed", Some(help));
         }
         if own_times && reroute == 0.0 {
             let help = "write the probability `reroute` besides".to_owned();
