@@ -7,7 +7,7 @@ use crate::format::{
     CountsName, DropTailFile, GrantsFile, HoursFile, HoursName, LinkProfileFile, LinkProfileName, LinkProfileOptions,
     QueueFile, QueueOptions, StarlinkDirection, StarlinkFile, StarlinkValues, UpToFile,
 };
-use crate::scenario::{Grants, LinkProfile, Starlink};
+use crate::scenario::{Direction, Grants, LinkProfile, Starlink};
 use crate::tree::Path;
 use skyhop_base::{Duration, Rate};
 
@@ -300,6 +300,21 @@ impl Resolver<'_, '_, '_> {
 }
 
 impl Resolver<'_, '_, '_> {
+    /// An outage takes both directions at once only where it lies in the same part of the slot.
+    pub(super) fn warn_of_outages_apart(&mut self, directions: [&Direction; 2], path: &Path) {
+        let places = directions.map(|direction| match &direction.transmitter.profile {
+            Some(LinkProfile::Starlink(starlink)) if !starlink.obstructed.is_empty() => Some(starlink.obstructed_at),
+            _ => None,
+        });
+        if let [Some(forward), Some(backward)] = places
+            && forward != backward
+        {
+            let text = "obstructed_at differs between forward and backward: an outage takes each direction at another \
+                        time of the slot";
+            self.warn(path, text);
+        }
+    }
+
     fn check_grants(&mut self, grants: &Grants, path: &Path) {
         self.check_interval(grants.every, &path.key("every"));
         self.check_interval(grants.length, &path.key("length"));

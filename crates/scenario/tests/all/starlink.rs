@@ -200,6 +200,14 @@ fn a_loaded_link_has_rates_ripple_grants_and_losses_at_edges() {
     assert_eq!(at(json!({ "obstructed": ["0 s", "1 s"], "obstructed_at": "anywhere" })), usual);
     let edge = at(json!({ "obstructed": ["0 s", "1 s"], "obstructed_at": "edge" }));
     assert!(edge.0 != usual.0 && edge.1 == ObstructedAt::Edge);
+    let apart = |forward: &str, backward: &str| -> usize {
+        let side =
+            |at: &str| json!({ "profile": { "starlink": { "obstructed": ["0 s", "9 s"], "obstructed_at": at } } });
+        let link = json!({ "forward": side(forward), "backward": side(backward) });
+        let warnings = wire(&link, &probes(), &json!({})).warnings;
+        warnings.iter().filter(|warning| warning.contains("obstructed_at differs between forward and backward")).count()
+    };
+    assert_eq!([apart("edge", "edge"), apart("anywhere", "anywhere"), apart("edge", "anywhere")], [0, 0, 1]);
     for (edges, count) in [(json!([0.1, 0.2]), 0), (json!([0.1, 0.3]), 1)] {
         let profile = json!({ "profile": { "starlink": { "edge_loss": edges } } });
         let warnings = wire(&profile, &probes(), &json!({})).warnings;
