@@ -242,9 +242,15 @@ class Scenario:
         """
 
     def planes_json(self) -> str:
-        """Orbital planes: `{"utc", "shells": [{"name", "inclination_deg", "altitude_km", "planes": [{"plane",
-        "node_deg", "altitude_km", "satellites"}]}], "left_out": [{"satellite", "catalogue_number", "reason",
-        "detail"}]}`. Satellites stand in the order of flight; elements have planes only where their links are a grid.
+        """Orbital planes at the start: `{"utc", "shells": [{"name", "inclination_deg", "altitude_km", "planes":
+        [{"plane", "node_deg", "altitude_km", "satellites", "count", "phases_deg", "spacing_deg": {"min", "median",
+        "max"}, "next": {"plane", "links", "unpaired"}, "previous"}], "unpaired": {"next": {"count", "satellites"},
+        "previous"}}], "left_out": [{"satellite", "catalogue_number", "reason", "detail"}]}`.
+
+        Satellites stand in the order of flight, and `phases_deg` has the argument of latitude of each. `next` and
+        `previous` are the neighbouring planes of the run's +Grid: how many links lead there, and how many satellites
+        have none, whom the shell names. They are null where no plane is a neighbour, as at a seam. Elements have planes
+        only where their links are a grid. Raises ValueError for a network that cannot be.
         """
 
     def ephemeris_json(self, step_s: float) -> str:

@@ -32,7 +32,7 @@ def planes(
     left_out: Annotated[bool, typer.Option("--left-out", help="List the satellites in no plane, and why.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
-    """List orbital planes and their satellites; with elements also who is in no plane, and why."""
+    """List orbital planes and whom +Grid leaves unpaired; with elements also who is in no plane, and why."""
     if as_json and left_out:
         terminal.fail("--left-out has no effect with --json, which has these satellites, too")
     try:
@@ -54,17 +54,27 @@ def planes(
         for one in found["left_out"]:
             typer.echo(f"{one['satellite']} (object {one['catalogue_number']}): {one['detail']}")
         return
-    table = terminal.table("shell", "plane", "satellites", "inclination (°)", "node (°)", "altitude (km)")
+    table = terminal.table(
+        "shell", "plane", "satellites", "inclination (°)", "node (°)", "altitude (km)", "spacing (°)", "unpaired"
+    )
     for shell in found["shells"]:
         for plane in shell["planes"]:
+            spacing = plane["spacing_deg"]
             table.add_row(
-                shell["name"], str(plane["plane"]), str(len(plane["satellites"])), f"{shell['inclination_deg']:.2f}",
+                shell["name"], str(plane["plane"]), str(plane["count"]), f"{shell['inclination_deg']:.2f}",
                 f"{plane['node_deg']:.1f}", f"{plane['altitude_km']:.1f}",
+                f"{spacing['min']:.1f} {spacing['median']:.1f} {spacing['max']:.1f}",
+                " ".join("–" if side is None else str(side["unpaired"]) for side in (plane["previous"], plane["next"])),
             )  # fmt: skip
     terminal.console().print(table)
+    typer.echo("spacing: least, median and largest gap of phase; unpaired: in the previous and in the next plane")
     for shell in found["shells"]:
-        count = sum(len(plane["satellites"]) for plane in shell["planes"])
-        typer.echo(f"{shell['name']}: {count} satellites in {len(shell['planes'])} planes")
+        count = sum(plane["count"] for plane in shell["planes"])
+        previous, following = (shell["unpaired"][side]["count"] for side in ("previous", "next"))
+        typer.echo(
+            f"{shell['name']}: {count} satellites in {len(shell['planes'])} planes; {following} without a partner in "
+            f"the next plane, {previous} in the previous one"
+        )
     at = f" at {found['utc'][:19]}" if found["utc"] else ""
     if found["left_out"]:
         typer.echo(f"{len(found['left_out'])} satellites are in no plane{at}:")

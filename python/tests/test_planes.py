@@ -69,6 +69,122 @@ def test_the_command_lists_planes_and_who_is_in_none(catalogue: Path) -> None:
     assert preset.exit_code == 0 and "iridium: 66 satellites in 6 planes" in preset.stdout
 
 
+#: Empty slots of 12 planes of 12 satellites.
+HOLES = {1: {3}, 4: {0, 1, 6}, 5: {8, 9}, 8: {0, 3, 6, 9}, 11: {5}}
+#: The largest gaps of these planes, in degrees.
+LARGEST = {1: 60, 4: 90, 5: 90, 8: 60, 11: 60}
+
+
+def ragged(folder: Path) -> Path:
+    """Elements of planes with 8 to 12 satellites, whose neighbours all see each other."""
+    lines = []
+    for plane in range(12):
+        for slot in set(range(12)) - HOLES.get(plane, set()):
+            phase = (slot + plane / 12) * 30 % 360
+            lines += [f"sat {plane} {slot}", *tle(100 * plane + slot, (60, plane * 30, 1e-4, 0, phase, 13.4))]
+    file = folder / "ragged.tle"
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return file
+
+
+def test_the_command_names_phases_and_whom_the_grid_of_a_run_leaves_unpaired(tmp_path: Path) -> None:
+    file = ragged(tmp_path)
+    (shell,) = json.loads(call("planes", file, "--from", "2025-10-07T12:00:00Z", "--json").stdout)["shells"]
+    planes = shell["planes"]
+    assert [plane["count"] for plane in planes] == [12 - len(HOLES.get(n, set())) for n in range(12)]
+    for n, plane in enumerate(planes):
+        assert plane["count"] == len(plane["satellites"]) == len(plane["phases_deg"])
+        for name, phase in zip(plane["satellites"], plane["phases_deg"], strict=True):
+            # The mean argument of latitude of the elements; SGP4's differs by periodic terms.
+            known = (int(name.split("-")[2]) + n / 12) * 30
+            assert abs((phase - known + 180) % 360 - 180) < 0.2, (name, phase)
+        known_gaps = (30, 30, LARGEST.get(n, 30))
+        assert [plane["spacing_deg"][key] for key in ("min", "median", "max")] == pytest.approx(known_gaps, abs=0.2)
+    # The same satellites lack a link in a run.
+    links = json.loads(sky(file, "grid").sky_json(0.0))["isls"]
+    plane_of = {name: plane["plane"] for plane in planes for name in plane["satellites"]}
+    linked = {(a, plane_of[b]) for pair in links for a, b in (pair, pair[::-1])}
+    sides = (("next", 1), ("previous", -1))
+    for side, step in sides:
+        alone = {name for name, plane in plane_of.items() if (name, (plane + step) % 12) not in linked}
+        assert set(shell["unpaired"][side]["satellites"]) == alone and shell["unpaired"][side]["count"] == len(alone)
+        assert sum(plane[side]["unpaired"] for plane in planes) == len(alone)
+        assert all(plane[side]["plane"] == (plane["plane"] + step) % 12 for plane in planes)
+    between = sum(plane_of[a] != plane_of[b] for a, b in links)
+    assert sum(plane["next"]["links"] for plane in planes) == between
+    assert sum(shell["unpaired"][side]["count"] for side, _ in sides) == 2 * (len(plane_of) - between) > 0
+    said = call("planes", file).stdout
+    assert f"{shell['unpaired']['next']['count']} without a partner in the next plane" in said
+
+
+def test_satellites_without_a_partner_take_second_links_of_others(tmp_path: Path) -> None:
+    file = ragged(tmp_path)
+    told = {}
+    for label in ("open", "5", "6"):
+        keys: dict[str, Any] = {} if label == "open" else {"unpaired": "nearest", "terminals": int(label)}
+        one = sky(file, {"grid": keys})
+        (shell,) = json.loads(one.planes_json())["shells"]
+        alone = sum(side["count"] for side in shell["unpaired"].values())
+        told[label] = ({(a, b) for a, b in json.loads(one.sky_json(0.0))["isls"]}, alone)
+        assert not [warning for warning in one.warnings if "unpaired" in warning]
+        # A name says the plane.
+        between = [(a, b) for a, b in told[label][0] if a.split("-")[1] != b.split("-")[1]]
+        assert sum(plane["next"]["links"] for plane in shell["planes"]) == len(between)
+    assert told["open"][0] < told["5"][0] and told["open"][0] < told["6"][0]
+    assert told["open"][1] > told["5"][1] > told["6"][1]
+
+
+def test_the_default_of_unpaired_changes_nothing(tmp_path: Path) -> None:
+    file = ragged(tmp_path)
+    usual = sky(file, "grid").hash
+    assert sky(file, {"grid": {"unpaired": "open"}}).hash == usual
+    nearest = sky(file, {"grid": {"unpaired": "nearest"}}).hash
+    assert nearest != usual and sky(file, {"grid": {"unpaired": "nearest", "terminals": 4}}).hash == nearest
+    assert sky(file, {"grid": {"unpaired": "nearest", "terminals": 5}}).hash not in (usual, nearest)
+
+
+def test_second_links_that_no_satellite_takes_are_told(catalogue: Path, tmp_path: Path) -> None:
+    def said(file: Path, **keys: Any) -> list[str]:
+        return [one for one in sky(file, {"grid": {"unpaired": "nearest", **keys}}).warnings if "unpaired" in one]
+
+    (even,) = said(catalogue)
+    assert "has no effect: every satellite has a partner in the neighbouring planes" in even
+    # One hole leaves a satellite of each neighbouring plane alone, and all others have four links.
+    lines = catalogue.read_text(encoding="utf-8").splitlines()
+    at = lines.index("sat 3 2")
+    hole = tmp_path / "hole.tle"
+    hole.write_text("\n".join(lines[:at] + lines[at + 3 :]) + "\n", encoding="utf-8")
+    (busy,) = said(hole)
+    assert "lack a partner 2 times, and no neighbour in reach has one of its 4 terminals free" in busy
+    assert said(hole, terminals=5) == []
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({"unpaired": "any"}, "unpaired"),
+        ({"unpaired": "nearest", "terminals": 3}, "use 4 to 16"),
+        ({"unpaired": "nearest", "terminals": 17}, "use 4 to 16"),
+        ({"terminals": 5}, 'write unpaired = "nearest"'),
+        ({"unpaired": "open", "terminals": 5}, "satellites without a partner take no second link"),
+    ],
+)
+def test_wrong_values_of_unpaired_are_refused(catalogue: Path, keys: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        sky(catalogue, {"grid": keys})
+    isl = {"rate": "1 Gbit/s", "layout": {"grid": {"unpaired": "nearest"}}}
+    with pytest.raises(ValueError, match="is about satellites from elements"):
+        api.scenario(duration="1 s", constellation={"preset": "iridium", "isl": isl})
+
+
+def test_planes_at_a_seam_have_no_neighbour() -> None:
+    (shell,) = json.loads(call("planes", "iridium", "--json").stdout)["shells"]
+    assert [plane["next"] for plane in shell["planes"]][-1] is None and shell["planes"][0]["previous"] is None
+    assert shell["unpaired"]["next"] == {"count": 0, "satellites": []}
+    assert shell["planes"][1]["phases_deg"][0] == pytest.approx(360 / 22)
+    assert shell["planes"][0]["spacing_deg"]["max"] == pytest.approx(360 / 11)
+
+
 def test_elements_that_are_left_out_or_far_away_in_time_are_told(catalogue: Path) -> None:
     assert call("planes", catalogue).stderr == ""
     lines = catalogue.read_text(encoding="utf-8").splitlines()

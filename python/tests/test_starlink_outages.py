@@ -19,17 +19,29 @@ SLOTS, OUT = 160, 8
 
 
 def with_outages(
-    slots: int = SLOTS, out: int = OUT, *, waits: bool = False, lost: float = 0.003, seed: int = 1, cut: float = 0.0
+    slots: int = SLOTS,
+    out: int = OUT,
+    *,
+    waits: bool = False,
+    lost: float = 0.003,
+    seed: int = 1,
+    cut: float = 0.0,
+    between_s: tuple[float, float] = (8, 14),
+    anywhere: bool = False,
 ) -> Recording:
-    """As `made`, with outages of 8 to 14 s that begin with an edge in so many slots, the first slot never."""
+    """As `made`, with outages in so many slots, the first slot never: they begin with an edge, or anywhere in the slot.
+
+    All of an outage lies within its slot.
+    """
     base = made(slots, lost=lost, seed=seed, cut=cut)
     generator = np.random.Generator(np.random.PCG64(seed + 1000))
     phase = (base.sent_s - START_S) % 15
     slot = np.floor((base.sent_s - START_S) / 15).astype(int)
     length = np.zeros(slots + 1)
-    length[generator.choice(np.arange(1, slots), out, replace=False)] = generator.uniform(8, 14, out)
+    length[generator.choice(np.arange(1, slots), out, replace=False)] = generator.uniform(*between_s, out)
+    begin = anywhere * generator.uniform(0, 1, slots + 1) * (15 - length)
     rtt = base.rtt_ms.copy()
-    rtt[phase < length[slot]] = np.nan
+    rtt[(phase >= begin[slot]) & (phase < begin[slot] + length[slot])] = np.nan
     kept = starlink_runs._sent(base.sent_s, np.isnan(rtt), 5.0 if waits else 0.0)
     return Recording("made", base.sent_s[kept], rtt[kept])
 
@@ -50,6 +62,47 @@ def test_outages_are_claimed_with_their_share_and_length(waits: bool) -> None:
     assert mean_s == pytest.approx(found.outages / SLOTS * told.value, rel=0.15)
     text = starlink.table(found)
     assert 'obstructed = ["0 s", ' in text and "An outage takes both directions" in text
+    at_edges = waits or 'obstructed_at = "edge"' in text
+    assert at_edges and found.outages_at_edges == ("obstructed_at" in text)
+
+
+@pytest.mark.parametrize(
+    ("out", "between_s", "waits", "lost", "told"),
+    [
+        (8, (8, 14), False, 0.003, 95),
+        (8, (2, 6), False, 0.003, 95),
+        (5, (8, 12), False, 0.02, 95),
+        (8, (8, 14), True, 0.003, 40),
+        # One outage cannot tell, nor can those that fill their slots.
+        (1, (8, 14), False, 0.003, 0),
+        (8, (14.5, 15), False, 0.003, 0),
+    ],
+)
+def test_outages_that_begin_with_edges_are_told_from_those_that_begin_anywhere(
+    out: int, between_s: tuple[float, float], waits: bool, lost: float, told: int
+) -> None:
+    claims = {True: 0, False: 0}
+    for seed in range(100):
+        for anywhere in claims:
+            one = with_outages(out=out, between_s=between_s, waits=waits, lost=lost, seed=seed, anywhere=anywhere)
+            claims[anywhere] += outages.outages([one]).at_edges
+    assert claims[True] <= 1 and claims[False] >= told, claims
+    assert told or claims[False] == 0
+
+
+def test_the_ratio_of_edges_to_anywhere_has_known_values() -> None:
+    def of(count: int, begin_s: tuple[float, float], most_s: float = 10.0) -> outages.Outages:
+        clock_s = (outages.FIRST_S + begin_s[0], outages.FIRST_S + begin_s[1])
+        row = outages.Row(5, 40, most_s - 0.4, most_s, -100.0, clock_s)
+        return outages.Outages(((row,) * count,), ((),), 100)
+
+    # An outage of 10 s begins within the first 5 s of its slot; 0.5 s are a tenth of these. So each that holds an edge
+    # is 0.95 / 0.1 times as likely with edges, and two have a ratio of 90, three one of 857.
+    assert [of(count, (14.7, 15.2)).at_edges for count in (1, 2, 3)] == [False, False, True]
+    # Whoever begins elsewhere is 18 times less likely with edges.
+    assert not of(8, (15.2, 15.7)).at_edges and not of(8, (14.4, 14.9)).at_edges
+    # What lasts as long as its slot begins with an edge in any case.
+    assert not of(8, (14.7, 15.2), 15.0).at_edges and not of(8, (14.7, 15.2), 14.5).at_edges
 
 
 def test_outages_count_neither_as_losses_in_flight_nor_near_edges() -> None:
@@ -128,3 +181,22 @@ def test_a_fit_finds_the_outages_of_a_simulated_link_and_gives_them_to_both_dire
     both = starlink_links.sides({"values": "loaded", "direction": "up", "obstructed": ["0 s", "12 s"], "stay": 0.2})
     for side in both.values():
         assert side["profile"]["starlink"]["obstructed"] == ["0 s", "12 s"]
+
+
+@pytest.mark.parametrize("begin", ["edge", "anywhere"])
+def test_a_fit_finds_where_outages_of_a_simulated_link_begin(begin: str) -> None:
+    off: dict[str, Any] = {"rates": ["1 Gbit/s", "1 Gbit/s"], "jitter": "0 ms", "step": "0 ms", "pause": "0 s"}
+    off |= {"spike": ["0 ms", "0 ms"], "before": "0 s", "loss": 0.001, "edge_loss": [0, 0]}
+    off |= {"obstructed": [*["0 s"] * 19, "6 s", "9 s"], "obstructed_at": begin}
+    up = {**off, "step": ["20 ms", "120 ms"], "jitter": "10 ms"}
+    profile = {"forward": {"profile": {"starlink": up}}, "backward": {"profile": {"starlink": off}}}
+    times = START_S + times_of(200)
+    recording = starlink_runs.round_trips(Recording("pings", times, np.zeros(times.size)), profile, 3)
+    found = starlink.fit([recording], draws=0)
+    assert found.outages > 8 and found.outages_at_edges == (begin == "edge")
+    assert ('obstructed_at = "edge"' in starlink.table(found)) == (begin == "edge")
+
+
+def test_both_directions_have_outages_at_the_same_place() -> None:
+    both = starlink_links.sides({"direction": "up", "obstructed": ["0 s", "12 s"], "obstructed_at": "edge"})
+    assert [side["profile"]["starlink"]["obstructed_at"] for side in both.values()] == ["edge", "edge"]

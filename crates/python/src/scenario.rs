@@ -117,8 +117,8 @@ impl Scenario {
         text(py, py.detach(|| skyhop::passes_of(&self.0)))
     }
 
-    fn planes_json(&self) -> String {
-        skyhop::planes_of(&self.0).to_string()
+    fn planes_json(&self, py: Python<'_>) -> PyResult<String> {
+        text(py, py.detach(|| skyhop::planes_of(&self.0)))
     }
 
     fn ephemeris_json(&self, py: Python<'_>, step_s: f64) -> PyResult<String> {

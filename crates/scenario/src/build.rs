@@ -1,7 +1,8 @@
 //! From a [`Scenario`] to what the engine runs: names become ids, which are ranks of names.
 
 use crate::format::{
-    ClockName, CountsName, EarthName, GatewaysName, OnDownName, PriorityName, RedCountingName, RedSpacingName,
+    ClockName, CountsName, EarthName, GatewaysName, LayoutFile, LayoutOptions, ObstructedAtName, OnDownName,
+    PriorityName, RedCountingName, RedSpacingName,
 };
 use crate::instant::Instant;
 use crate::names::natural_order;
@@ -14,12 +15,13 @@ use skyhop_orbit::{GroundPoint, GroundStation};
 use skyhop_queue::QueueSpec;
 use skyhop_quic::StreamUse;
 use skyhop_sim::spec::{
-    AdaptiveRed, Discipline, FlowConfig, FullQueue, Grants, LinkConfig, LinkConfigs, LinkVariation, OnDown,
-    QueueConfig, QueueLimit, RecordConfig, RedConfig, RedCounting, RedSpacing, RedUnit, RepairConfig, RunClock,
+    AdaptiveRed, Discipline, FlowConfig, FullQueue, Grants, LinkConfig, LinkConfigs, LinkVariation, ObstructedAt,
+    OnDown, QueueConfig, QueueLimit, RecordConfig, RedConfig, RedCounting, RedSpacing, RedUnit, RepairConfig, RunClock,
     SimulationSpec, SlotConfig, TransportConfig,
 };
 use skyhop_topology::{
-    NodeId, NodeKind, NodeSpec, RoutingRules, Topology, TopologyError, TopologySpec, WiredLink, slot_phase,
+    NeighbourPlanes, NodeId, NodeKind, NodeSpec, RoutingRules, Topology, TopologyError, TopologySpec, Unpaired,
+    WiredLink, slot_phase,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -108,6 +110,32 @@ impl Scenario {
         let sky = self.sky_options(&topology);
         let (topology, sky) = skyhop_sim::seeded(topology, sky, seed);
         Topology::with_options(topology, sky)
+    }
+
+    /// The warning where satellites without a partner in a neighbouring plane could take second links, and none does
+    /// at any time of the run.
+    pub(crate) fn second_links_without_effect(&self) -> Option<String> {
+        let LayoutFile::Options(LayoutOptions::Grid(grid)) = self.sky(|sky| Some(&sky.isl.as_ref()?.layout))? else {
+            return None;
+        };
+        let Unpaired::Nearest { terminals } = grid.unpaired() else { return None };
+        let (spec, _) = self.network();
+        let mut options = self.sky_options(&spec);
+        // Most runs tell at their start, without a look at phases every few minutes.
+        options.isl.pairing = None;
+        let at_start = Topology::with_options(spec, options).ok()?;
+        if at_start.has_second_links() || self.topology(1).ok()?.has_second_links() {
+            return None;
+        }
+        let alone = |planes: &NeighbourPlanes| planes.here.len() + planes.there.len() - 2 * planes.pairs.len();
+        let why = match at_start.neighbour_planes().iter().map(alone).sum::<usize>() {
+            0 => "every satellite has a partner in the neighbouring planes".to_owned(),
+            alone => format!(
+                "satellites lack a partner {alone} times, and no neighbour in reach has one of its {terminals} \
+                 terminals free"
+            ),
+        };
+        Some(format!("constellation.isl.layout.grid.unpaired: has no effect: {why}"))
     }
 
     /// The directions of links that have a name, and the names under which tables show them.
@@ -337,6 +365,10 @@ fn slots(starlink: &Starlink, setting: &Setting) -> SlotConfig {
         edge_loss: starlink.edge_loss.map(at_edge),
         loss: starlink.loss,
         obstructed: starlink.obstructed.clone(),
+        obstructed_at: match starlink.obstructed_at {
+            ObstructedAtName::Anywhere => ObstructedAt::Anywhere,
+            ObstructedAtName::Edge => ObstructedAt::Edge,
+        },
         outage: starlink.outage.clone(),
         reroute: starlink.reroute,
         reroute_at: starlink.reroute_at.clone(),

@@ -17,7 +17,9 @@ pub use crate::tables::gsl::{
     HandoverChecksOptions, HandoverFile, HandoverPolicyName, OnDownName, OutageFile, SlotsFile, SwitchingFile,
     SwitchingName, SwitchingOptions,
 };
-pub use crate::tables::isl::{GridFile, IslChecksName, IslFile, LayoutFile, LayoutName, LayoutOptions, NearestFile};
+pub use crate::tables::isl::{
+    GridFile, IslChecksName, IslFile, LayoutFile, LayoutName, LayoutOptions, NearestFile, UnpairedName,
+};
 pub use crate::tables::links::{DirectionFile, LinkFile, TransmitterFile};
 pub use crate::tables::queue::{
     CountsName, DropTailFile, PriorityName, QueueFile, QueueName, QueueOptions, RedCountingName, RedFile,
@@ -31,8 +33,8 @@ pub use crate::tables::records::RecordsFile;
 pub use crate::tables::repair::{ArqFile, CodeFile, ErasureFile, OrderName, RepairFile, RepeatsName};
 pub use crate::tables::routing::{MetricName, RoutingFile};
 pub use crate::tables::starlink::{
-    GrantsFile, HoursFile, HoursName, LinkProfileFile, LinkProfileName, LinkProfileOptions, PauseFile,
-    StarlinkDirection, StarlinkFile, StarlinkValues, UpToFile,
+    GrantsFile, HoursFile, HoursName, LinkProfileFile, LinkProfileName, LinkProfileOptions, ObstructedAtName,
+    PauseFile, StarlinkDirection, StarlinkFile, StarlinkValues, UpToFile,
 };
 pub use crate::tables::stations::{
     ByDistanceFile, ClassOfStationsFile, ClassWireFile, CoverageFile, FibreFile, ObstructionFile, StationFile,

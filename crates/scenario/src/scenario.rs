@@ -235,7 +235,12 @@ impl Scenario {
     pub fn all_warnings(&self) -> Vec<String> {
         let idle = self.written.as_ref().map(|written| {
             let shelf = Shelf { folder: &written.folder, files: &written.files };
-            written.idle.get_or_init(|| effect::keys_without_effect(&written.tree, &shelf, self)).clone()
+            let found = || {
+                let mut idle = effect::keys_without_effect(&written.tree, &shelf, self);
+                idle.extend(self.second_links_without_effect());
+                idle
+            };
+            written.idle.get_or_init(found).clone()
         });
         self.warnings.iter().cloned().chain(idle.into_iter().flatten()).collect()
     }

@@ -52,6 +52,7 @@ pub struct SlotConfig {
     pub loss: f64,
     /// How long each slot is obstructed, in both directions of the link at once: all packets are lost meanwhile.
     pub obstructed: Vec<Duration>,
+    pub obstructed_at: ObstructedAt,
     /// Up to each edge all packets are lost for so long, in both directions of the link at once.
     pub outage: Vec<Duration>,
     /// Probability that the path changes once within a slot, in both directions of the link at once; the slot draws its
@@ -103,6 +104,16 @@ enum Draw {
     Stay,
     InFlight,
     RerouteInFlight,
+}
+
+/// Where in its slot an obstructed time lies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ObstructedAt {
+    /// Its begin is drawn evenly from the times at which all of it fits into the slot.
+    #[default]
+    Anywhere,
+    /// It begins with the slot.
+    Edge,
 }
 
 /// The second kind of draw of a pair of which a normal number is made.
@@ -339,7 +350,7 @@ impl SlotScheduler {
 }
 
 impl SlotScheduler {
-    /// Something stands before the satellite: for a part of the slot that begins anywhere in it and lies within it.
+    /// Something stands before the satellite: for a part of the slot that lies within it.
     fn is_obstructed(&self, ns: u64) -> bool {
         if self.config.obstructed.is_empty() {
             return false;
@@ -348,7 +359,10 @@ impl SlotScheduler {
         let drawn = |what: Draw| self.shared.uniform_of(what as u64, slot);
         let obstructed = length(&self.config.obstructed, drawn(Draw::Obstructed)).as_nanos();
         let free = self.config.every.as_nanos().saturating_sub(obstructed);
-        let begin = (drawn(Draw::Obstruction) * free as f64) as u64;
+        let begin = match self.config.obstructed_at {
+            ObstructedAt::Anywhere => (drawn(Draw::Obstruction) * free as f64) as u64,
+            ObstructedAt::Edge => 0,
+        };
         (begin..begin + obstructed).contains(&self.since_begin(ns, slot))
     }
 

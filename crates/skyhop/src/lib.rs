@@ -20,6 +20,7 @@ mod long_tables;
 mod measures;
 mod memory;
 mod paths;
+mod planes;
 mod progress;
 mod run;
 #[cfg(test)]
@@ -34,9 +35,10 @@ pub mod validate;
 pub use error::Error;
 pub use memory::{MEMORY_VARIABLE, memory_limit};
 pub use paths::{paths_at, paths_over};
+pub use planes::planes_of;
 pub use progress::{Glance, Progress};
 pub use run::{Run, RunOptions, least_memory, least_memory_in_folder, run, run_into};
-pub use sky::{ephemeris, passes_of, planes_of, presets, sky_at};
+pub use sky::{ephemeris, passes_of, presets, sky_at};
 pub use skyhop_base::{Duration, Rate, Time};
 /// What a congestion control from outside is told, and who makes it.
 pub use skyhop_cc as control;

@@ -309,7 +309,7 @@ fn manifest(scenario: &Scenario, options: &RunOptions, records: &Records, cost: 
         manifest["threads_asked"] = options.threads.into();
         manifest["one_thread_because"] = cost.division.reason.clone().into();
     }
-    if let Some(planes) = crate::sky::element_planes(scenario) {
+    if let Some(planes) = crate::planes::element_planes(scenario) {
         manifest["planes"] = planes;
     }
     manifest

@@ -139,83 +139,6 @@ pub fn passes_of(scenario: &Scenario) -> Result<Value, Error> {
     Ok(json!(rows))
 }
 
-/// The orbital planes of the constellation, and which satellites from elements are in none:
-/// `{"utc", "shells": [{"name", "inclination_deg", "altitude_km", "planes": [{"plane", "node_deg", "altitude_km",
-/// "satellites"}]}], "left_out": [{"satellite", "catalogue_number", "reason", "detail"}]}`. Satellites stand in the
-/// order of flight. Elements have planes only where their links are a grid.
-pub fn planes_of(scenario: &Scenario) -> Value {
-    let sky = scenario.constellation.as_ref();
-    let mut shells: Vec<Value> = Vec::new();
-    for shell in sky.iter().flat_map(|sky| &sky.shells) {
-        let planes: Vec<Value> = (0..shell.planes)
-            .map(|plane| {
-                let names: Vec<String> =
-                    (0..shell.per_plane).map(|slot| format!("{}-{plane}-{slot}", shell.name)).collect();
-                let node_deg = (f64::from(plane) * shell.raan_spacing.degrees()).rem_euclid(360.0);
-                json!({
-                    "plane": plane,
-                    "node_deg": node_deg,
-                    "altitude_km": shell.altitude.km(),
-                    "satellites": names,
-                })
-            })
-            .collect();
-        shells.push(json!({
-            "name": shell.name,
-            "inclination_deg": shell.inclination.degrees(),
-            "altitude_km": shell.altitude.km(),
-            "planes": planes,
-        }));
-    }
-    let elements = sky.and_then(|sky| sky.elements.as_ref());
-    let mut left_out: Vec<Value> = Vec::new();
-    if let Some((elements, planes)) = elements.and_then(|found| Some((found, found.planes.as_ref()?))) {
-        for shell in &planes.shells {
-            let plane = |plane: &skyhop_orbit::FoundPlane| {
-                let names: Vec<&str> = plane.members.iter().map(|&n| elements.satellites[n].name.as_str()).collect();
-                json!({
-                    "plane": plane.members.first().map(|&n| elements.satellites[n].plane),
-                    "node_deg": plane.node_deg,
-                    "altitude_km": plane.altitude_km,
-                    "satellites": names,
-                })
-            };
-            shells.push(json!({
-                "name": shell.name,
-                "inclination_deg": shell.inclination_deg,
-                "altitude_km": shell.altitude_km,
-                "planes": shell.planes.iter().map(plane).collect::<Vec<_>>(),
-            }));
-        }
-        left_out.extend(planes.left_out.iter().map(|one| {
-            json!({
-                "satellite": one.name,
-                "catalogue_number": one.catalogue_number,
-                "reason": one.reason,
-                "detail": one.detail,
-            })
-        }));
-    }
-    json!({
-        "utc": epoch(scenario).map(|start| start.to_string()),
-        "shells": shells,
-        "left_out": left_out,
-    })
-}
-
-/// The planes that were found in elements, for the manifest of a run: satellites by name, plane by plane. The planes of
-/// other shells follow from the names of their satellites.
-pub(crate) fn element_planes(scenario: &Scenario) -> Option<Value> {
-    let elements = scenario.constellation.as_ref()?.elements.as_ref()?;
-    let shells = elements.planes.as_ref()?.shells.iter().map(|shell| {
-        let names = |plane: &skyhop_orbit::FoundPlane| -> Vec<&str> {
-            plane.members.iter().map(|&n| elements.satellites[n].name.as_str()).collect()
-        };
-        json!({ "name": shell.name, "planes": shell.planes.iter().map(names).collect::<Vec<_>>() })
-    });
-    Some(shells.collect::<Vec<_>>().into())
-}
-
 /// Earth-fixed positions in metres of all satellites and stations, every `step_s` seconds from the start to the end
 /// and once behind it, so that interpolation needs no end: `{"step_s", "epoch", "nodes": [{"name", "kind", "times_s",
 /// "xyz_m"}]}`. A station on a track has positions at its waypoints, too, and is on a nearly straight line between
@@ -299,7 +222,7 @@ pub fn presets() -> Value {
     skyhop_orbit::presets().iter().map(preset).collect()
 }
 
-fn epoch(scenario: &Scenario) -> Option<skyhop_orbit::Utc> {
+pub(crate) fn epoch(scenario: &Scenario) -> Option<skyhop_orbit::Utc> {
     Some(scenario.constellation.as_ref()?.epoch?.0)
 }
 

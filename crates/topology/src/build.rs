@@ -1,9 +1,9 @@
 //! From a description to nodes and links: checks it and lays out the links in an order that depends on it alone.
 
-use crate::isl::{Layout, Mesh, Pair, PairKind, Seam};
+use crate::isl::{Layout, Mesh, NeighbourPlanes, Pair, PairKind, Seam};
 use crate::{
     BeamOptions, CrossSeam, IslLayout, IslRules, LinkId, LinkKind, NetworkLink, NodeId, NodeKind, NodeSpec, Pairing,
-    PlaneNeighbours, SkyOptions, TopologyError, TopologySpec,
+    PlaneNeighbours, SkyOptions, TopologyError, TopologySpec, Unpaired,
 };
 use skyhop_base::{Angle, Duration, Index, IndexVec};
 use skyhop_orbit::{Earth, Orbit};
@@ -26,6 +26,16 @@ pub(crate) struct Plane {
     pub shell: u32,
     pub plane: u32,
     pub members: Vec<NodeId>,
+}
+
+/// Who is linked to whom in shells of satellites from elements.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OfElements {
+    pub neighbours: PlaneNeighbours,
+    pub pairing: Option<Pairing>,
+    pub unpaired: Unpaired,
+    /// Infinite without a limit.
+    pub longest_km: f64,
 }
 
 pub(crate) fn check(spec: &TopologySpec) -> Result<(), TopologyError> {
@@ -101,6 +111,11 @@ pub(crate) fn check_options(options: &SkyOptions, spec: &TopologySpec) -> Result
     }
     if options.isl.pairing.is_some_and(|pairing| pairing.every.is_zero()) {
         return Err(TopologyError::Interval { what: "pairing" });
+    }
+    if let Unpaired::Nearest { terminals } = options.isl.unpaired
+        && !(Unpaired::LEAST_TERMINALS..=Unpaired::MOST_TERMINALS).contains(&terminals)
+    {
+        return Err(TopologyError::Terminals { terminals });
     }
     if let Some(km) = options.gsl.longest.map(|longest| longest.km())
         && (km.is_nan() || km <= 0.0)
@@ -237,14 +252,17 @@ impl Links<'_> {
         &mut self,
         rules: IslRules,
         earth: &Earth,
-        of_elements: Option<(PlaneNeighbours, Option<Pairing>)>,
+        of_elements: Option<OfElements>,
         planes: &[Plane],
     ) -> Result<Layout, TopologyError> {
         let (mut pairs, mut seams, mut drifting) = (Vec::new(), Vec::new(), Vec::new());
+        let mut neighbours = Vec::new();
         for shell in planes.chunk_by(|a, b| a.shell == b.shell) {
             let of_elements = of_elements.filter(|_| shell.iter().any(|plane| self.is_of_elements(plane)));
-            if let Some((neighbours, _)) = of_elements {
-                drifting.push(self.grid_of_elements(rules, earth, neighbours, shell, &mut pairs, &mut seams)?);
+            if let Some(of_elements) = of_elements {
+                let found = self.grid_of_elements(rules, earth, of_elements, shell, &mut pairs, &mut seams)?;
+                neighbours.extend(found.gaps.iter().map(|gap| gap.planes.clone()));
+                drifting.push(found);
                 continue;
             }
             let count = shell.len();
@@ -262,19 +280,17 @@ impl Links<'_> {
                         second_len,
                     });
                 }
-                for (&a, &b) in plane.members.iter().zip(&next.members) {
-                    pairs.push(self.pair(PairKind::BetweenPlanes, a, b));
-                }
+                let joined = plane.members.iter().zip(&next.members).map(|(&a, &b)| [a, b]);
+                neighbours.push(self.join(plane, next, joined.collect(), &mut pairs));
             }
             // Two planes are neighbours already.
             let [first, second, .., last] = shell else { continue };
             debug_assert!(count >= 3);
             match self.closing(first, second, last) {
                 Some(Closing::Delta { shift }) => {
-                    for (slot, &a) in last.members.iter().enumerate() {
-                        let b = first.members[(slot + shift) % first.members.len()];
-                        pairs.push(self.pair(PairKind::BetweenPlanes, a, b));
-                    }
+                    let shifted = first.members.iter().cycle().skip(shift);
+                    let joined = last.members.iter().zip(shifted).map(|(&a, &b)| [a, b]);
+                    neighbours.push(self.join(last, first, joined.collect(), &mut pairs));
                 }
                 Some(Closing::Seam) if rules.cross_seam == CrossSeam::Nearest => {
                     seams.push(self.seam(&first.members, &last.members));
@@ -282,9 +298,22 @@ impl Links<'_> {
                 Some(Closing::Seam) | None => {}
             }
         }
-        let pairing = of_elements.and_then(|(_, pairing)| pairing);
-        let turns = pairing.map(|pairing| self.pair_anew(pairing, &drifting, &mut pairs)).unwrap_or_default();
-        Ok(Layout { pairs, turns, seams, mesh: None })
+        let pairing = of_elements.and_then(|of_elements| of_elements.pairing);
+        let mut has_second = neighbours.iter().any(|planes| !planes.second.is_empty());
+        let turns = pairing.map(|pairing| self.pair_anew(pairing, &drifting, &mut pairs, &mut has_second));
+        Ok(Layout { pairs, neighbours, has_second, turns: turns.unwrap_or_default(), seams, mesh: None })
+    }
+
+    /// Links satellites of two planes, each pair first of `here`.
+    pub fn join(
+        &mut self,
+        here: &Plane,
+        there: &Plane,
+        joined: Vec<[NodeId; 2]>,
+        pairs: &mut Vec<Pair>,
+    ) -> NeighbourPlanes {
+        pairs.extend(joined.iter().map(|&[a, b]| self.pair(PairKind::BetweenPlanes, a, b)));
+        NeighbourPlanes { here: here.members.clone(), there: there.members.clone(), pairs: joined, second: Vec::new() }
     }
 
     /// Every satellite with so many transmitters.

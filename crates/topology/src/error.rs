@@ -55,6 +55,8 @@ pub enum TopologyError {
     LongestGsl { km: f64 },
     #[error("a satellite cannot have {links} links to its neighbours: use 1 to 16")]
     NearestLinks { links: u32 },
+    #[error("a satellite cannot have {terminals} terminals in a grid: use 4 to 16")]
+    Terminals { terminals: u32 },
     #[error("the link {} of the list does not join two satellites of the network", .index + 1)]
     ListedLink { index: usize },
     #[error("the link between \"{first}\" and \"{second}\" is listed twice")]

@@ -60,10 +60,29 @@ pub(crate) struct Mesh {
     pub partners: Vec<Vec<Option<u32>>>,
 }
 
+/// Two neighbouring planes of a grid, and the pairs of their satellites that are linked at t = 0 if nothing is in the
+/// way. A plane is in two of these, or in one at a seam.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NeighbourPlanes {
+    /// Satellites of the plane with the lower number, or of the last where the shell closes.
+    pub here: Vec<NodeId>,
+    /// Satellites of the next plane.
+    pub there: Vec<NodeId>,
+    /// First `here`, then `there`.
+    pub pairs: Vec<[NodeId; 2]>,
+    /// Further pairs of a satellite that `pairs` leaves alone and one with a terminal free
+    /// ([`Unpaired::Nearest`](crate::Unpaired)).
+    pub second: Vec<[NodeId; 2]>,
+}
+
 /// What there may be.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Layout {
     pub pairs: Vec<Pair>,
+    /// Those of a grid, shell by shell.
+    pub neighbours: Vec<NeighbourPlanes>,
+    /// Any satellite has a second link at some time of the run.
+    pub has_second: bool,
     /// In the order of time.
     pub turns: Vec<Turn>,
     pub seams: Vec<Seam>,
@@ -140,6 +159,14 @@ impl Isls {
             IslChecks::Regular | IslChecks::Exact => Vec::new(),
         };
         Isls { rules, longest_km, checks, layout, own, turned: 0, next: Time::ZERO }
+    }
+
+    pub fn neighbours(&self) -> &[NeighbourPlanes] {
+        &self.layout.neighbours
+    }
+
+    pub fn has_second_links(&self) -> bool {
+        self.layout.has_second
     }
 
     fn obstacles<'a>(&self, earth: &'a Earth, positions: &'a IndexVec<NodeId, Vec3>) -> Obstacles<'a> {

@@ -26,6 +26,7 @@ mod path;
 mod plane_drift;
 mod plane_grid;
 mod route;
+mod second_links;
 mod share;
 mod sky;
 mod spec;
@@ -37,10 +38,11 @@ pub use beams::BeamOptions;
 pub use change::{Change, Handover, HandoverKind, Why};
 pub use delay::DelaySegment;
 pub use error::TopologyError;
+pub use isl::NeighbourPlanes;
 pub use link::{LinkKind, NetworkLink};
 pub use options::{
     GatewayRule, GslOptions, IslChecks, IslLayout, IslOptions, Metric, Obstruction, Pairing, PlaneNeighbours,
-    SkyOptions, StationOptions, Switching, slot_phase,
+    SkyOptions, StationOptions, Switching, Unpaired, slot_phase,
 };
 pub use path::{Path, PathHop};
 pub use route::{Forwarding, Hop};

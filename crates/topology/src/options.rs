@@ -39,6 +39,27 @@ pub struct IslOptions {
     pub checks: IslChecks,
     /// Links between planes that drift follow the phases; `None`: they remain those of t = 0.
     pub pairing: Option<Pairing>,
+    /// With [`IslLayout::Planes`] only.
+    pub unpaired: Unpaired,
+}
+
+/// What becomes of a satellite from elements to which the pairs of two neighbouring planes give no partner, because its
+/// plane has more satellites or the other one has a hole there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Unpaired {
+    /// It has no link to that plane.
+    #[default]
+    Open,
+    /// It is linked to the nearest in phase over there that has a terminal free. Every satellite has so many
+    /// terminals: two for its plane, one for its partner in each neighbouring plane or across a seam, and the others
+    /// for satellites without one.
+    Nearest { terminals: u32 },
+}
+
+impl Unpaired {
+    /// Terminals of a satellite that +Grid takes.
+    pub const LEAST_TERMINALS: u32 = 4;
+    pub const MOST_TERMINALS: u32 = 16;
 }
 
 /// When satellites of neighbouring planes are paired anew. Only pairs by phase follow, those of one slot do not.

@@ -5,8 +5,9 @@
 //! start, and each is joined during its time only: links of the engine are a fixed list.
 
 use crate::build::Links;
-use crate::isl::{Pair, PairKind, Turn};
+use crate::isl::{NeighbourPlanes, Pair, PairKind, Turn};
 use crate::plane_grid::by_phase;
+use crate::second_links::{Now, Second, SecondLinks};
 use crate::sky::next_multiple;
 use crate::{NodeId, NodeKind, Pairing};
 use skyhop_base::{Index, Time};
@@ -17,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// of the spacing, and the squares of all differences fall by more than this share of the squared spacing. Evenly
 /// spaced planes then change at 5/8 of the spacing and go to 3/8 on the other side, a quarter away from changing back;
 /// ragged ones change from half a spacing on.
-const LEAD: f64 = 0.25;
+pub(crate) const LEAD: f64 = 0.25;
 /// Pairs are not compared before a satellite has moved by this share of the spacing: two that move towards each other
 /// need twice as much for a lead.
 const MOVED: f64 = 1.0 / 16.0;
@@ -25,38 +26,54 @@ const MOVED: f64 = 1.0 / 16.0;
 /// Two neighbouring planes of a shell.
 #[derive(Clone, Debug)]
 pub(crate) struct Neighbours {
-    pub here: Vec<NodeId>,
-    pub there: Vec<NodeId>,
-    /// First `here`, then `there`.
-    pub pairs: Vec<[NodeId; 2]>,
+    pub planes: NeighbourPlanes,
     /// Their pairs may change; those of one slot do not.
     pub is_by_phase: bool,
     /// The planes before in the list end where these begin.
     pub goes_on: bool,
 }
 
+impl Neighbours {
+    pub fn at_start(&self) -> Now<'_> {
+        Now { planes: &self.planes, pairs: &self.planes.pairs, follows: self.is_by_phase }
+    }
+}
+
+/// The neighbouring planes of one shell.
+#[derive(Clone, Debug)]
+pub(crate) struct Drifting {
+    pub gaps: Vec<Neighbours>,
+    /// `None`: satellites without a partner stay alone.
+    pub second: Option<SecondLinks>,
+}
+
 /// Phases of satellites at one instant, by node; `None` where no orbit is left or none is asked for.
-type Phases = Vec<Option<f64>>;
+pub(crate) type Phases = Vec<Option<f64>>;
 
 /// Two neighbouring planes while time goes on.
 struct Gap<'n> {
     of: &'n Neighbours,
     pairs: Vec<[NodeId; 2]>,
+    second: Second,
     /// Phases from that of the first satellite, at the last comparison.
     seen: Vec<Option<f64>>,
 }
 
 impl Gap<'_> {
+    fn now(&self) -> Now<'_> {
+        Now { planes: &self.of.planes, pairs: &self.pairs, follows: self.of.is_by_phase }
+    }
+
     fn members(&self) -> impl Iterator<Item = NodeId> {
-        self.of.here.iter().chain(&self.of.there).copied()
+        self.of.planes.here.iter().chain(&self.of.planes.there).copied()
     }
 
     fn spacing(&self) -> f64 {
-        360.0 / self.of.here.len().max(self.of.there.len()).max(1) as f64
+        360.0 / self.of.planes.here.len().max(self.of.planes.there.len()).max(1) as f64
     }
 
     fn since_first(&self, phases: &Phases) -> Vec<Option<f64>> {
-        let first = self.of.here.first().and_then(|node| phases[node.index()]);
+        let first = self.of.planes.here.first().and_then(|node| phases[node.index()]);
         self.members().map(|node| Some(turn_between(first?, phases[node.index()]?))).collect()
     }
 
@@ -80,15 +97,16 @@ impl Gap<'_> {
 
     /// The pairs that would be found now; `offset` as [`by_phase`] wants it.
     fn found_now(&self, phases: &Phases, offset: f64) -> Vec<[NodeId; 2]> {
-        let [(here, h), (there, t)] = [&self.of.here, &self.of.there].map(|plane| in_flight(plane, phases));
+        let [(here, h), (there, t)] =
+            [&self.of.planes.here, &self.of.planes.there].map(|plane| in_flight(plane, phases));
         by_phase(&h, &t, offset).pairs.into_iter().map(|(i, j)| [here[i], there[j]]).collect()
     }
 
     /// For each satellite of the smaller plane how far its partner is away; one without counts as one at the distance
     /// of its plane's spacing, as where pairs are found.
     fn differences(&self, pairs: &[[NodeId; 2]], phases: &Phases) -> Vec<f64> {
-        let turned = self.of.here.len() > self.of.there.len();
-        let few = if turned { &self.of.there } else { &self.of.here };
+        let turned = self.of.planes.here.len() > self.of.planes.there.len();
+        let few = if turned { &self.of.planes.there } else { &self.of.planes.here };
         let partner: BTreeMap<NodeId, NodeId> =
             pairs.iter().map(|&[a, b]| if turned { (b, a) } else { (a, b) }).collect();
         let alone = 360.0 / few.len().max(1) as f64;
@@ -124,18 +142,20 @@ fn in_flight(plane: &[NodeId], phases: &Phases) -> (Vec<NodeId>, Vec<f64>) {
 }
 
 impl Links<'_> {
-    /// Pairs that replace others later, and when. New ones are added to `pairs`.
+    /// Pairs that replace others later, and when. New ones are added to `pairs`; `has_second` is set where one of them
+    /// is a second link.
     pub(crate) fn pair_anew(
         &mut self,
         pairing: Pairing,
-        shells: &[Vec<Neighbours>],
+        shells: &[Drifting],
         pairs: &mut Vec<Pair>,
+        has_second: &mut bool,
     ) -> Vec<Turn> {
         let mut first = next_multiple(Time::ZERO, pairing.every);
         if first > pairing.until {
             return Vec::new();
         }
-        let all = || shells.iter().flatten();
+        let all = || shells.iter().flat_map(|shell| &shell.gaps).map(|gap| &gap.planes);
         let moving: BTreeSet<NodeId> = all().flat_map(|gap| gap.here.iter().chain(&gap.there)).copied().collect();
         let flight = |node: &NodeId| match self.nodes[node.index()].kind {
             NodeKind::Satellite { orbit, .. } => Some((*node, PhaseInFlight::of(&orbit)?)),
@@ -147,22 +167,16 @@ impl Links<'_> {
             flights.iter().for_each(|(node, flight)| phases[node.index()] = flight.at(t));
         };
         look(Time::ZERO, &mut phases);
-        let mut gaps: Vec<Gap<'_>> = all().map(|of| Gap { of, pairs: of.pairs.clone(), seen: Vec::new() }).collect();
-        gaps.iter_mut().for_each(|gap| gap.seen = gap.since_first(&phases));
+        let mut moving: Vec<Shell<'_>> = shells.iter().map(|shell| Shell::at_start(shell, &phases)).collect();
         let mut index: BTreeMap<[NodeId; 2], usize> =
             pairs.iter().enumerate().map(|(n, pair)| ([pair.a, pair.b], n)).collect();
         let mut turns = Vec::new();
         while first <= pairing.until {
             let at = first;
             look(at, &mut phases);
-            let (mut offset, mut ends, mut begins) = (0.0, Vec::new(), Vec::new());
-            for gap in &mut gaps {
-                if !gap.of.goes_on {
-                    offset = 0.0;
-                }
-                if let Some(found) = gap.of.is_by_phase.then(|| gap.better(&phases, offset)).flatten() {
-                    let [old, new]: [BTreeSet<_>; 2] =
-                        [&gap.pairs, &found].map(|pairs| pairs.iter().copied().collect());
+            let (mut ends, mut begins) = (Vec::new(), Vec::new());
+            for shell in &mut moving {
+                for [old, new] in shell.look(&phases) {
                     ends.extend(old.difference(&new).map(|pair| index[pair]));
                     for &[a, b] in new.difference(&old) {
                         begins.push(*index.entry([a, b]).or_insert_with(|| {
@@ -170,9 +184,8 @@ impl Links<'_> {
                             pairs.len() - 1
                         }));
                     }
-                    gap.pairs = found;
                 }
-                offset += gap.ahead(&phases);
+                *has_second |= shell.gaps.iter().any(|gap| !gap.second.is_empty());
             }
             if !(ends.is_empty() && begins.is_empty()) {
                 turns.push(Turn { at, ends, begins });
@@ -180,5 +193,49 @@ impl Links<'_> {
             first = next_multiple(at, pairing.every);
         }
         turns
+    }
+}
+
+/// One shell while time goes on.
+struct Shell<'n> {
+    gaps: Vec<Gap<'n>>,
+    second: Option<&'n SecondLinks>,
+}
+
+impl Shell<'_> {
+    fn at_start<'n>(shell: &'n Drifting, phases: &Phases) -> Shell<'n> {
+        let gap = |of: &'n Neighbours| {
+            let NeighbourPlanes { pairs, second, .. } = &of.planes;
+            let mut gap = Gap { of, pairs: pairs.clone(), second: second.clone(), seen: Vec::new() };
+            gap.seen = gap.since_first(phases);
+            gap
+        };
+        Shell { gaps: shell.gaps.iter().map(gap).collect(), second: shell.second.as_ref() }
+    }
+
+    /// Finds the links of this instant. Returns the old and the new ones of those planes between which any changes.
+    fn look(&mut self, phases: &Phases) -> Vec<[BTreeSet<[NodeId; 2]>; 2]> {
+        let old: Vec<[Vec<[NodeId; 2]>; 2]> =
+            self.gaps.iter().map(|gap| [gap.pairs.clone(), gap.second.clone()]).collect();
+        let mut offset = 0.0;
+        for gap in &mut self.gaps {
+            if !gap.of.goes_on {
+                offset = 0.0;
+            }
+            if let Some(found) = gap.of.is_by_phase.then(|| gap.better(phases, offset)).flatten() {
+                gap.pairs = found;
+            }
+            offset += gap.ahead(phases);
+        }
+        if let Some(second) = self.second {
+            let now: Vec<Now<'_>> = self.gaps.iter().map(Gap::now).collect();
+            let kept: Vec<Second> = self.gaps.iter().map(|gap| gap.second.clone()).collect();
+            let found = second.find(&now, phases, &kept);
+            self.gaps.iter_mut().zip(found).for_each(|(gap, found)| gap.second = found);
+        }
+        let set = |links: [&Vec<[NodeId; 2]>; 2]| links.into_iter().flatten().copied().collect();
+        let changed =
+            self.gaps.iter().zip(&old).filter(|(gap, [pairs, second])| gap.pairs != *pairs || gap.second != *second);
+        changed.map(|(gap, [pairs, second])| [set([pairs, second]), set([&gap.pairs, &gap.second])]).collect()
     }
 }

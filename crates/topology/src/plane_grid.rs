@@ -1,12 +1,14 @@
 //! The +Grid over planes of satellites from elements, which have spares and gaps: planes with different numbers of
 //! satellites, and nodes that are not evenly spread.
 
-use crate::build::{Links, Plane};
+use crate::build::{Links, OfElements, Plane};
 use crate::isl::{Pair, PairKind, Seam};
-use crate::plane_drift::Neighbours;
-use crate::{CrossSeam, IslRules, NodeId, NodeKind, PlaneNeighbours, TopologyError};
+use crate::plane_drift::{Drifting, Neighbours, Phases};
+use crate::second_links::{Now, SecondLinks};
+use crate::{CrossSeam, IslRules, NodeId, NodeKind, PlaneNeighbours, TopologyError, Unpaired};
 use skyhop_base::Index;
 use skyhop_orbit::{Earth, Place, turn_between};
+use std::collections::BTreeMap;
 
 /// A gap up to so many usual ones is one between neighbours, as in a Walker delta.
 const USUAL_GAPS: f64 = 1.5;
@@ -35,7 +37,7 @@ pub(crate) struct Match {
 
 impl Links<'_> {
     /// The links of one shell whose satellites come from elements: plane by plane along it, then to the next plane.
-    /// Returns the planes that are neighbours.
+    /// Returns the planes that are neighbours. Second links follow all others.
     ///
     /// # Errors
     /// A satellite whose elements describe no motion.
@@ -43,11 +45,13 @@ impl Links<'_> {
         &mut self,
         rules: IslRules,
         earth: &Earth,
-        neighbours: PlaneNeighbours,
+        of_elements: OfElements,
         shell: &[Plane],
         pairs: &mut Vec<Pair>,
         seams: &mut Vec<Seam>,
-    ) -> Result<Vec<Neighbours>, TopologyError> {
+    ) -> Result<Drifting, TopologyError> {
+        let neighbours = of_elements.neighbours;
+        let first_pair = pairs.len();
         let lines: Vec<Line<'_>> = shell.iter().map(|plane| self.line(plane)).collect::<Result<_, _>>()?;
         let count = lines.len();
         let next = |n: usize| (n + 1) % count;
@@ -61,6 +65,7 @@ impl Links<'_> {
             _ => gaps[n] <= widest_usual,
         };
         let (mut offset, mut joined, mut goes_on) = (0.0, Vec::new(), false);
+        let mut at_seam: Vec<NodeId> = Vec::new();
         for n in 0..count {
             self.along_plane(lines[n].plane, pairs);
             let is_last = n + 1 == count;
@@ -75,10 +80,10 @@ impl Links<'_> {
                 true => by_phase(&here.phases, &there.phases, offset),
             };
             offset += found.ahead_deg;
-            let [here, there] = [here, there].map(|line| line.plane.members.clone());
-            let found: Vec<[NodeId; 2]> = found.pairs.into_iter().map(|(a, b)| [here[a], there[b]]).collect();
-            pairs.extend(found.iter().map(|&[a, b]| self.pair(PairKind::BetweenPlanes, a, b)));
-            joined.push(Neighbours { here, there, pairs: found, is_by_phase, goes_on });
+            let [here, there] = [here.plane, there.plane];
+            let found = found.pairs.into_iter().map(|(a, b)| [here.members[a], there.members[b]]).collect();
+            let planes = self.join(here, there, found, pairs);
+            joined.push((n, Neighbours { planes, is_by_phase, goes_on }));
             goes_on = true;
         }
         let open = |&n: &usize| !is_joined(n) && (n + 1 < count || closing.is_some());
@@ -86,8 +91,35 @@ impl Links<'_> {
         if let (Some(n), CrossSeam::Nearest) = (widest, rules.cross_seam) {
             let (first, last) = (&lines[next(n)].plane.members, &lines[n].plane.members);
             seams.push(self.seam(first, last));
+            at_seam.extend([first, last].into_iter().flatten().copied());
         }
-        Ok(joined)
+        let (places, mut gaps): (Vec<usize>, Vec<Neighbours>) = joined.into_iter().unzip();
+        let Unpaired::Nearest { terminals } = of_elements.unpaired else { return Ok(Drifting { gaps, second: None }) };
+        let mut left: BTreeMap<NodeId, u32> =
+            lines.iter().flat_map(|line| &line.plane.members).map(|&node| (node, terminals)).collect();
+        let along = pairs[first_pair..].iter().filter(|pair| pair.kind == PairKind::AlongPlane);
+        for node in along.flat_map(|pair| [pair.a, pair.b]).chain(at_seam) {
+            left.entry(node).and_modify(|left| *left = left.saturating_sub(1));
+        }
+        let radius_km = least_radius_km(&lines);
+        let furthest = in_sight_deg(radius_km, earth, rules)
+            .min(2.0 * libm::asin((of_elements.longest_km / (2.0 * radius_km)).min(1.0)).to_degrees());
+        let reach = |&n: &usize| {
+            let few = lines[n].plane.members.len().min(lines[next(n)].plane.members.len());
+            furthest.min(360.0 / few.max(1) as f64)
+        };
+        let second = SecondLinks { terminals: left, reach_deg: places.iter().map(reach).collect() };
+        let mut phases: Phases = vec![None; self.nodes.len()];
+        for line in &lines {
+            line.plane.members.iter().zip(&line.phases).for_each(|(node, phase)| phases[node.index()] = Some(*phase));
+        }
+        let now: Vec<Now<'_>> = gaps.iter().map(Neighbours::at_start).collect();
+        let found = second.find(&now, &phases, &vec![Vec::new(); now.len()]);
+        for (gap, found) in gaps.iter_mut().zip(found) {
+            pairs.extend(found.iter().map(|&[a, b]| self.pair(PairKind::BetweenPlanes, a, b)));
+            gap.planes.second = found;
+        }
+        Ok(Drifting { gaps, second: Some(second) })
     }
 
     fn line<'p>(&self, plane: &'p Plane) -> Result<Line<'p>, TopologyError> {
@@ -125,9 +157,17 @@ fn widest_usual(gaps: &[f64], lines: &[Line<'_>], earth: &Earth, rules: IslRules
     let mut sorted = gaps.to_vec();
     sorted.sort_by(f64::total_cmp);
     let usual = sorted.get(sorted.len().saturating_sub(1) / 2).copied().unwrap_or(0.0);
-    let radius_km = lines.iter().map(|line| line.radius_km).fold(f64::INFINITY, f64::min);
+    (USUAL_GAPS * usual).max(in_sight_deg(least_radius_km(lines), earth, rules).min(WIDEST_GAP_DEG))
+}
+
+fn least_radius_km(lines: &[Line<'_>]) -> f64 {
+    lines.iter().map(|line| line.radius_km).fold(f64::INFINITY, f64::min)
+}
+
+/// Satellites that are so far apart, seen from the centre of the Earth, see each other just above the grazing altitude.
+fn in_sight_deg(radius_km: f64, earth: &Earth, rules: IslRules) -> f64 {
     let cosine = ((earth.radius_km + rules.grazing_altitude.km()) / radius_km).clamp(-1.0, 1.0);
-    (USUAL_GAPS * usual).max((2.0 * libm::acos(cosine).to_degrees()).min(WIDEST_GAP_DEG))
+    2.0 * libm::acos(cosine).to_degrees()
 }
 
 /// Pairs of neighbours in phase: no pair crosses another, and the squares of the differences are least. A satellite of

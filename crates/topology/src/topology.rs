@@ -1,16 +1,16 @@
 //! The network: what [`Topology`] offers.
 
-use crate::build::{self, Links, Plane};
+use crate::build::{self, Links, OfElements, Plane};
 use crate::gsl::Gsls;
-use crate::isl::Isls;
+use crate::isl::{Isls, NeighbourPlanes};
 use crate::link::{End, LinkTable};
 use crate::route::{Edge, HOP_PENALTY, Hop, Leaf, Router};
 use crate::sky::{Sky, next_multiple};
 use crate::terminal::{Mount, Place, Terminal};
 use crate::terrestrial::Terrestrial;
 use crate::{
-    Change, DelaySegment, Forwarding, GslRules, IslLayout, IslRules, LinkId, LinkKind, Metric, NetworkLink, Node,
-    NodeId, NodeKind, NodeSpec, Path, PathHop, SkyOptions, TopologyError, TopologySpec, Why, WiredLink,
+    Change, DelaySegment, Forwarding, GslRules, IslLayout, IslOptions, IslRules, LinkId, LinkKind, Metric, NetworkLink,
+    Node, NodeId, NodeKind, NodeSpec, Path, PathHop, SkyOptions, TopologyError, TopologySpec, Why, WiredLink,
 };
 use skyhop_base::{Duration, Index, IndexVec, Time};
 use skyhop_orbit::{Earth, Look, Motion, Track, Vec3};
@@ -130,6 +130,18 @@ impl Topology {
     /// Wires in the order of the specification, then ISLs, uplinks and downlinks.
     pub fn links(&self) -> &IndexVec<LinkId, NetworkLink> {
         &self.links
+    }
+
+    /// The neighbouring planes of a grid with the pairs that link them at t = 0; empty with another layout. Planes on
+    /// either side of a seam are not among them.
+    pub fn neighbour_planes(&self) -> &[NeighbourPlanes] {
+        self.isls.as_ref().map_or(&[], Isls::neighbours)
+    }
+
+    /// Whether a satellite without a partner in a neighbouring plane takes a second link of another one there, at any
+    /// time of the run ([`Unpaired::Nearest`](crate::Unpaired)).
+    pub fn has_second_links(&self) -> bool {
+        self.isls.as_ref().is_some_and(Isls::has_second_links)
     }
 
     pub fn is_station(&self, node: NodeId) -> bool {
@@ -392,7 +404,12 @@ fn build_isls(
             links.refuse_elements()?;
             links.grid(rules, earth, None, planes)?
         }
-        IslLayout::Planes(neighbours) => links.grid(rules, earth, Some((*neighbours, options.isl.pairing)), planes)?,
+        IslLayout::Planes(neighbours) => {
+            let IslOptions { longest, pairing, unpaired, .. } = options.isl;
+            let longest_km = longest.map_or(f64::INFINITY, |longest| longest.km());
+            let of_elements = OfElements { neighbours: *neighbours, pairing, unpaired, longest_km };
+            links.grid(rules, earth, Some(of_elements), planes)?
+        }
         IslLayout::Nearest { links: transmitters } => links.mesh(*transmitters)?,
         IslLayout::List(list) => links.list(list)?,
     };

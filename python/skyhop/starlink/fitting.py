@@ -146,6 +146,8 @@ class Fit:
     """Quantiles of the time of a long outage in each slot; empty where no outage is claimed, or too few for a list."""
     outages: int = 0
     """Long outages that are claimed."""
+    outages_at_edges: bool = False
+    """Whether it is claimed that they begin with edges, and not anywhere in their slots."""
     away: int = 0
     """Rows of losses over more than two slots, which no slot can hold: they are left out."""
 
@@ -154,7 +156,8 @@ class Fit:
         """What a reader must know of outages; empty where there are none."""
         notes = []
         if self.obstructed_s:
-            notes.append("An outage takes both directions: write `obstructed` into the profile of the other one, too.")
+            keys = "`obstructed` and `obstructed_at`" if self.outages_at_edges else "`obstructed`"
+            notes.append(f"An outage takes both directions: write {keys} into the profile of the other one, too.")
         elif self.outages:
             notes.append(f"{self.outages} long outages are too rare for a list of quantiles: none is written.")
         if self.away:
@@ -282,7 +285,7 @@ def fit(recordings: Sequence[Recording], *, draws: int = DRAWS, seed: int = 1) -
         hidden_ms=1e3 * float(soon_s[4]) if soon_s.size >= 5 else 1e3 * pauses.SEEN_S, parameters=tuple(parameters),
         reroute=round(changing.share, 3), reroute_at_s=_rounded(changing.times_s, 2) if changing.share else (),
         in_flight_loss=round(share, 2), obstructed_s=out.quantiles_s(), outages=out.lengths_s.size,
-        away=sum(map(len, out.away)),
+        outages_at_edges=out.at_edges, away=sum(map(len, out.away)),
     )  # fmt: skip
 
 
@@ -435,4 +438,6 @@ def table(found: Fit, *, direction: str = "up") -> str:
     if found.obstructed_s:
         times = ", ".join(f'"{value:g} s"' for value in found.obstructed_s)
         lines.append(f"obstructed = [{times}]")
+        if found.outages_at_edges:
+            lines.append('obstructed_at = "edge"')
     return "\n".join(lines) + "\n"

@@ -22,6 +22,20 @@ MOST_S = 2 * SLOT_S
 #: Losses that leave so near to an edge, s, are as likely as those near edges are.
 _NEAR_S = 0.75
 
+#: That outages begin with edges is claimed where it is so many times as likely (by the logarithm) as that they begin
+#: anywhere. If they do, a ratio of 100 comes in at most one of 100 recordings, whatever their number: its mean is at
+#: most 1 (Markov's inequality).
+AT_EDGES = math.log(100.0)
+
+#: An outage that begins with an edge is seen to begin elsewhere with this probability: a loss by chance before it.
+_ELSEWHERE = 0.05
+
+#: Clocks and edges agree to so much, s.
+_CLOCK_S = 0.1
+
+#: Outages that would show an edge with a greater probability, wherever they begin, do not count.
+_TELLS = 1 - 2 * _ELSEWHERE
+
 #: The most quantiles that are written: enough for an outage in one of 650 slots.
 _QUANTILES = 1001
 
@@ -42,6 +56,8 @@ class Row:
     """From the answer before to the answer after."""
     chance: float
     """Logarithm of the probability that losses of their own go on as long after the first, and then end."""
+    begin_s: tuple[float, float] = (0.0, 0.0)
+    """It begins after this time and before that one, by the recording's clock."""
 
     @property
     def length_s(self) -> float:
@@ -81,6 +97,24 @@ class Outages:
         count = self.lengths_s.size
         low = _mean_with(count - 1, 0.95) if count else 0.0
         return low / self.slots, min(_mean_with(count, 0.05) / self.slots, 1.0)
+
+    @property
+    def at_edges(self) -> bool:
+        """Whether they begin with edges, claimed falsely in at most one of 100 recordings in which they begin anywhere.
+
+        Wherever an outage begins, it lies within its slot. What the answers around it leave open of its begin is then
+        as long a part of the times at which it could begin as there is a probability that an edge falls into it.
+        """
+        ratio = 0.0
+        for row in (row for rows in self.rows for row in rows):
+            first, last = (time_s - FIRST_S for time_s in row.begin_s)
+            # The longest that it may last leaves the fewest times for its begin.
+            by_chance = (last - first) / max(SLOT_S - row.most_s, 1e-9)
+            if by_chance > _TELLS:
+                continue
+            is_at_edge = math.floor(last / SLOT_S) > math.floor(first / SLOT_S)
+            ratio += math.log((1 - _ELSEWHERE) / by_chance if is_at_edge else _ELSEWHERE / (1 - by_chance))
+        return ratio >= AT_EDGES
 
     def lost(self, place: int, size: int) -> Bools:
         """Which round trips of a recording of such a size an outage lost, or something that was away."""
@@ -163,6 +197,8 @@ def _rows(recording: Recording) -> list[Row]:
     by_clock = clocked[begins]
     # An outage may come between losses by the clock, which are all about as long.
     usual = 2 * float(np.percentile((ends - begins)[by_clock], 90)) if by_clock.any() else 0.0
+    # A round trip that is under way is lost, too.
+    under_way_s = 1e-3 * float(np.nanmedian(recording.rtt_ms)) if not lost.all() else 0.0
     found = []
     for begin, end in zip(begins, ends, strict=True):
         if begin == 0 or end == lost.size or (clocked[begin] and end - begin <= usual):
@@ -171,6 +207,7 @@ def _rows(recording: Recording) -> list[Row]:
             Row(
                 int(begin), int(end - begin), float(sent[end - 1] - sent[begin]), float(sent[end] - sent[begin - 1]),
                 float(np.log(chance[begin + 1 : end]).sum() + math.log1p(-chance[end])),
+                (float(sent[begin - 1]) - _CLOCK_S, float(sent[begin]) + under_way_s + _CLOCK_S),
             )
         )  # fmt: skip
     return found

@@ -169,7 +169,7 @@ def sides(values: Mapping[str, Any]) -> dict[str, Any]:
     Outages take both directions at once, so both have them.
     """
     own = dict(values)
-    other = {key: own[key] for key in ("values", "obstructed") if key in own}
+    other = {key: own[key] for key in ("values", "obstructed", "obstructed_at") if key in own}
     up, down = (other, own) if own.get("direction") == "down" else (own, other)
     return {"forward": {"profile": {"starlink": up}}, "backward": {"profile": {"starlink": down}}}
 

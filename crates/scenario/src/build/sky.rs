@@ -12,7 +12,7 @@ use skyhop_orbit::{Earth, GroundPoint, Orbit};
 use skyhop_topology::{
     BeamOptions, CheckTimes, CrossSeam, GatewayRule, GslOptions, GslRules, HandoverPolicy, IslChecks, IslLayout,
     IslOptions, IslRules, Metric, NodeId, NodeKind, Obstruction, Pairing, PlaneNeighbours, SkyOptions, StationOptions,
-    Switching, TerrestrialOptions, TerrestrialRule, TopologySpec, slot_phase,
+    Switching, TerrestrialOptions, TerrestrialRule, TopologySpec, Unpaired, slot_phase,
 };
 
 /// The satellites of all shells, and behind them as shells of their own those from elements and those that were given
@@ -200,12 +200,12 @@ fn isl_options(isl: &Isl, sky: &Constellation, topology: &TopologySpec, until: T
         IslChecksName::Randomised => IslChecks::Randomised { seed: 0 },
         IslChecksName::Exact => IslChecks::Exact,
     };
-    let every = match &isl.layout {
-        LayoutFile::Options(LayoutOptions::Grid(grid)) => grid.pairs_every(),
-        _ => Some(GridFile::PAIR_EVERY),
+    let (every, unpaired) = match &isl.layout {
+        LayoutFile::Options(LayoutOptions::Grid(grid)) => (grid.pairs_every(), grid.unpaired()),
+        _ => (Some(GridFile::PAIR_EVERY), Unpaired::Open),
     };
     let pairing = every.filter(|_| planes.is_some()).map(|every| Pairing { every, until });
-    IslOptions { layout, longest: isl.longest, checks, pairing }
+    IslOptions { layout, longest: isl.longest, checks, pairing, unpaired }
 }
 
 /// Its node; `None` where a station is a node like any other, without satellites.

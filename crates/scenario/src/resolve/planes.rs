@@ -2,7 +2,9 @@
 
 use super::Resolver;
 use super::content::Content;
-use crate::format::{ConstellationFile, ContentFile, GridFile, InlineFile, LayoutFile, LayoutName, LayoutOptions};
+use crate::format::{
+    ConstellationFile, ContentFile, GridFile, InlineFile, LayoutFile, LayoutName, LayoutOptions, UnpairedName,
+};
 use crate::names::{natural_order, shorten, there_are};
 use crate::scenario::{ElementPlanes, OutOfPlanes};
 use crate::tree::Path;
@@ -360,10 +362,11 @@ pub(super) fn canonical(grid: GridFile, planes: Option<&ElementPlanes>) -> Layou
         names.dedup();
     }
     let pair_every = grid.pair_every.filter(|every| *every != GridFile::PAIR_EVERY);
-    match (planes, shells, pair_every) {
-        (None, None, None) => LayoutFile::Named(LayoutName::Grid),
-        (planes, shells, pair_every) => {
-            LayoutFile::Options(LayoutOptions::Grid(GridFile { planes, shells, pair_every }))
-        }
+    let unpaired = grid.unpaired.filter(|unpaired| *unpaired != UnpairedName::Open);
+    let terminals = grid.terminals.filter(|terminals| *terminals != GridFile::TERMINALS);
+    let canonical = GridFile { planes, shells, pair_every, unpaired, terminals };
+    match canonical == GridFile::default() {
+        true => LayoutFile::Named(LayoutName::Grid),
+        false => LayoutFile::Options(LayoutOptions::Grid(canonical)),
     }
 }

@@ -7,7 +7,7 @@ use crate::format::{
     CountsName, DropTailFile, GrantsFile, HoursFile, HoursName, LinkProfileFile, LinkProfileName, LinkProfileOptions,
     QueueFile, QueueOptions, StarlinkDirection, StarlinkFile, StarlinkValues, UpToFile,
 };
-use crate::scenario::{Grants, LinkProfile, Starlink};
+use crate::scenario::{Direction, Grants, LinkProfile, Starlink};
 use crate::tree::Path;
 use skyhop_base::{Duration, Rate};
 
@@ -123,6 +123,7 @@ impl Resolver<'_, '_, '_> {
             edge_loss: given.edge_loss.unwrap_or(usual.edge_loss),
             loss: given.loss.unwrap_or(if up { LOSS.0 } else { LOSS.1 }),
             obstructed: given.obstructed.unwrap_or_default(),
+            obstructed_at: given.obstructed_at.unwrap_or_default(),
             outage: given.outage.unwrap_or_default(),
             reroute,
             reroute_at: match given.reroute_at {
@@ -145,6 +146,10 @@ impl Resolver<'_, '_, '_> {
                 let help = "leave it out: geometry changes the path".to_owned();
                 self.add(&path.key(key), "is for wires, whose path is drawn", Some(help));
             }
+        }
+        if given.obstructed_at.is_some() && starlink.obstructed.last().is_none_or(|longest| longest.is_zero()) {
+            let help = "write the quantiles `obstructed` besides".to_owned();
+            self.add(&path.key("obstructed_at"), "has no effect where no slot is obstructed", Some(help));
         }
         if own_times && reroute == 0.0 {
             let help = "write the probability `reroute` besides".to_owned();
@@ -295,6 +300,21 @@ impl Resolver<'_, '_, '_> {
 }
 
 impl Resolver<'_, '_, '_> {
+    /// An outage takes both directions at once only where it lies in the same part of the slot.
+    pub(super) fn warn_of_outages_apart(&mut self, directions: [&Direction; 2], path: &Path) {
+        let places = directions.map(|direction| match &direction.transmitter.profile {
+            Some(LinkProfile::Starlink(starlink)) if !starlink.obstructed.is_empty() => Some(starlink.obstructed_at),
+            _ => None,
+        });
+        if let [Some(forward), Some(backward)] = places
+            && forward != backward
+        {
+            let text = "obstructed_at differs between forward and backward: an outage takes each direction at another \
+                        time of the slot";
+            self.warn(path, text);
+        }
+    }
+
     fn check_grants(&mut self, grants: &Grants, path: &Path) {
         self.check_interval(grants.every, &path.key("every"));
         self.check_interval(grants.length, &path.key("length"));

@@ -15,7 +15,7 @@ use crate::scenario::{ElementPlanes, Gsl, Handover, Isl, LinkProfile, Shell, Tra
 use crate::tree::Path;
 use skyhop_base::{Angle, Bytes, Duration, Length};
 use skyhop_orbit::visibility;
-use skyhop_topology::BeamOptions;
+use skyhop_topology::{BeamOptions, Unpaired};
 
 /// Time between checks of satellite links: ns-2's for both kinds (`algorithms.md` §5.5).
 const CHECK_INTERVAL: Duration = Duration::from_secs(10);
@@ -117,10 +117,17 @@ impl Resolver<'_, '_, '_> {
                     ("planes", grid.planes.is_some()),
                     ("shells", grid.shells.is_some()),
                     ("pair_every", grid.pair_every.is_some()),
+                    ("unpaired", grid.unpaired.is_some()),
+                    ("terminals", grid.terminals.is_some()),
                 ];
+                let path = path.key("layout").key("grid");
                 for (key, _) in given.into_iter().filter(|(_, is_given)| *is_given && sky.elements.is_none()) {
                     let message = "is about satellites from elements, and the constellation has none";
-                    self.add(&path.key("layout").key("grid").key(key), message, None);
+                    self.add(&path.key(key), message, None);
+                }
+                if grid.terminals.is_some() && grid.unpaired() == Unpaired::Open && sky.elements.is_some() {
+                    let message = "has no effect: satellites without a partner take no second link";
+                    self.add(&path.key("terminals"), message, Some("write unpaired = \"nearest\"".to_owned()));
                 }
                 return super::planes::canonical(grid, planes);
             }

@@ -74,6 +74,7 @@ impl Resolver<'_, '_, '_> {
             let forward = self.direction(&file, file.forward.as_ref(), "forward", &path);
             let backward = self.direction(&file, file.backward.as_ref(), "backward", &path);
             if let (Some(forward), Some(backward)) = (forward, backward) {
+                self.warn_of_outages_apart([&forward, &backward], &path);
                 let link = WiredLink { name: file.name, ..in_order(between, forward, backward) };
                 self.check_link_name(&link, &links, &path);
                 links.push((link, path));

@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use skyhop_base::{Angle, Bytes, Duration, Length, Rate};
 use skyhop_sim::errors::ErrorConfig;
+use skyhop_topology::Unpaired;
 
 /// Links between satellites.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
@@ -84,11 +85,40 @@ pub struct GridFile {
     /// satellites are paired anew. "0 s": the links of the start remain. Without it: 10 min.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pair_every: Option<Duration>,
+    /// What becomes of a satellite that has no partner in a neighbouring plane, because one plane has more satellites
+    /// than the other or a hole. Without it: "open".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unpaired: Option<UnpairedName>,
+    /// Laser terminals of each satellite with `unpaired = "nearest"`: two for its plane and one for each neighbouring
+    /// plane; a second link takes one that is free at either end. Without it: 4.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 4, max = 16))]
+    pub terminals: Option<u32>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum UnpairedName {
+    /// It has no link to that plane.
+    Open,
+    /// It is linked to the nearest in phase there that has a terminal free: a second link of that one.
+    Nearest,
 }
 
 impl GridFile {
     /// The fastest planes of October 2025 (OneWeb's) drift by 0.02 spacings in this time.
     pub const PAIR_EVERY: Duration = Duration::from_secs(600);
+
+    pub const TERMINALS: u32 = Unpaired::LEAST_TERMINALS;
+
+    pub fn unpaired(&self) -> Unpaired {
+        match self.unpaired {
+            None | Some(UnpairedName::Open) => Unpaired::Open,
+            Some(UnpairedName::Nearest) => {
+                Unpaired::Nearest { terminals: self.terminals.unwrap_or(GridFile::TERMINALS) }
+            }
+        }
+    }
 
     /// The time between looks; `None`: the links of the start remain.
     pub fn pairs_every(&self) -> Option<Duration> {

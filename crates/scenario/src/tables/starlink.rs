@@ -101,6 +101,8 @@ pub struct StarlinkFile {
     /// both directions at once. Only on wires; a station has `obstructions`. Without it: never.
     #[schemars(length(min = 2, max = 1001))]
     pub obstructed: Option<Vec<Duration>>,
+    /// Where in its slot the obstructed time lies. Only with `obstructed`. Without it: "anywhere".
+    pub obstructed_at: Option<ObstructedAtName>,
     /// How long all packets are lost up to each edge, as quantiles, in both directions at once: what the old satellite
     /// was to carry does not arrive. Without it: never.
     #[schemars(length(min = 2, max = 1001))]
@@ -122,6 +124,23 @@ pub struct StarlinkFile {
     /// the new path could, in both directions at once. Without it: 0 (lagos-2023: 0.31).
     #[schemars(range(min = 0.0, max = 1.0))]
     pub in_flight_loss: Option<f64>,
+}
+
+/// Where in its slot an obstructed time lies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ObstructedAtName {
+    /// It begins at any time at which all of it fits into the slot: trees beside a road.
+    #[default]
+    Anywhere,
+    /// It begins with the slot: no satellite serves after a handover that failed.
+    Edge,
+}
+
+impl ObstructedAtName {
+    fn is_anywhere(&self) -> bool {
+        *self == ObstructedAtName::Anywhere
+    }
 }
 
 /// Load by the hour.
@@ -273,6 +292,8 @@ pub struct Starlink {
     /// Empty: never.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub obstructed: Vec<Duration>,
+    #[serde(skip_serializing_if = "ObstructedAtName::is_anywhere")]
+    pub obstructed_at: ObstructedAtName,
     /// Empty: never.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub outage: Vec<Duration>,

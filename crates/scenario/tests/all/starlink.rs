@@ -6,7 +6,7 @@ use skyhop_base::{Duration, Rate, Time};
 use skyhop_scenario::Scenario;
 use skyhop_sim::Simulation;
 use skyhop_sim::records::PacketEvent;
-use skyhop_sim::spec::{Discipline, LinkConfig, LinkVariation, QueueConfig, QueueLimit, SlotConfig};
+use skyhop_sim::spec::{Discipline, LinkConfig, LinkVariation, ObstructedAt, QueueConfig, QueueLimit, SlotConfig};
 use skyhop_topology::CheckTimes;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -179,6 +179,9 @@ fn a_loaded_link_has_rates_ripple_grants_and_losses_at_edges() {
         ("busy_jitter", json!("2 s"), "2 s is more than 1 s"),
         ("obstructed", json!(["0 s", "16 s"]), "must not be longer than a slot, 15 s"),
         ("obstructed", json!(["2 s", "1 s"]), "the first must not be more than the second"),
+        ("obstructed_at", json!("edge"), "has no effect where no slot is obstructed"),
+        ("obstructed_at", json!("anywhere"), "write the quantiles `obstructed` besides"),
+        ("obstructed_at", json!("middle"), "obstructed_at"),
         ("outage", json!(["0 s", "16 s"]), "must not be longer than a slot, 15 s"),
         ("outage", json!(["2 s", "1 s", "3 s"]), "must not decrease"),
     ] {
@@ -187,6 +190,24 @@ fn a_loaded_link_has_rates_ripple_grants_and_losses_at_edges() {
         let problems = Scenario::from_json(&value, "test", &[]).unwrap_err().to_string();
         assert!(problems.contains(said), "{key}: {problems}");
     }
+    let at = |keys: serde_json::Value| {
+        let scenario = wire(&json!({ "profile": { "starlink": keys } }), &probes(), &json!({}));
+        let spec = scenario.simulation_spec();
+        (scenario.hash(), slots(&spec.links.wired[1]).obstructed_at)
+    };
+    let usual = at(json!({ "obstructed": ["0 s", "1 s"] }));
+    assert_eq!(usual.1, ObstructedAt::Anywhere);
+    assert_eq!(at(json!({ "obstructed": ["0 s", "1 s"], "obstructed_at": "anywhere" })), usual);
+    let edge = at(json!({ "obstructed": ["0 s", "1 s"], "obstructed_at": "edge" }));
+    assert!(edge.0 != usual.0 && edge.1 == ObstructedAt::Edge);
+    let apart = |forward: &str, backward: &str| -> usize {
+        let side =
+            |at: &str| json!({ "profile": { "starlink": { "obstructed": ["0 s", "9 s"], "obstructed_at": at } } });
+        let link = json!({ "forward": side(forward), "backward": side(backward) });
+        let warnings = wire(&link, &probes(), &json!({})).warnings;
+        warnings.iter().filter(|warning| warning.contains("obstructed_at differs between forward and backward")).count()
+    };
+    assert_eq!([apart("edge", "edge"), apart("anywhere", "anywhere"), apart("edge", "anywhere")], [0, 0, 1]);
     for (edges, count) in [(json!([0.1, 0.2]), 0), (json!([0.1, 0.3]), 1)] {
         let profile = json!({ "profile": { "starlink": { "edge_loss": edges } } });
         let warnings = wire(&profile, &probes(), &json!({})).warnings;

@@ -32,6 +32,7 @@ fn bare() -> SlotConfig {
         hours: Vec::new(),
         time_of_day: Duration::ZERO,
         obstructed: Vec::new(),
+        obstructed_at: ObstructedAt::Anywhere,
         outage: Vec::new(),
         reroute: 0.0,
         reroute_at: Vec::new(),
@@ -280,6 +281,26 @@ fn an_obstruction_lies_within_its_slot_in_both_directions_at_once() {
     assert!(of.iter().all(|&n| n <= 300), "within the slot");
     let other = SlotScheduler::new(&config, 2, "a->b");
     assert_ne!(of, (0..400).map(|slot| hidden(&other, slot)).collect::<Vec<_>>());
+}
+
+#[test]
+fn an_obstruction_at_the_edge_begins_with_its_slot_and_is_as_long_as_one_anywhere() {
+    let anywhere = SlotConfig { obstructed: vec![ms(0), ms(0), ms(6000)], loss: 0.01, ..bare() };
+    let edge = SlotConfig { obstructed_at: ObstructedAt::Edge, ..anywhere.clone() };
+    let hidden = |config: &SlotConfig, name: &str, slot: u64| -> Vec<u64> {
+        let slots = SlotScheduler::new(config, 1, name);
+        (0..1500).filter(|n| slots.loss(at(12_000 + 15_000 * slot + 10 * n)) == 1.0).collect()
+    };
+    let mut later = 0;
+    for slot in 0..200 {
+        let [there, here] = [&anywhere, &edge].map(|config| hidden(config, "a->b", slot));
+        // From the begin of the slot without a gap; the same length, to a step of 10 ms.
+        assert!(here.iter().copied().eq(0..here.len() as u64), "slot {slot}: {here:?}");
+        assert!(here.len().abs_diff(there.len()) <= 1, "slot {slot}: {} and {}", here.len(), there.len());
+        assert_eq!(here, hidden(&edge, "b->a", slot));
+        later += u32::from(there.first().is_some_and(|&first| first > 0));
+    }
+    assert!(later > 80, "{later} of some 100 begin later without it");
 }
 
 #[test]

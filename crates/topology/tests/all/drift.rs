@@ -34,7 +34,7 @@ fn sky(nodes: Vec<NodeSpec>, pairing: Option<Pairing>, checks: IslChecks) -> Top
     let rules = IslRules { every: Duration::from_secs(60), ..rules(CrossSeam::Open) };
     let spec = TopologySpec { earth: Earth::WGS84, isl: Some(rules), gsl: None, ..network(nodes) };
     let layout = IslLayout::Planes(PlaneNeighbours::ByPhase);
-    let isl = IslOptions { layout, longest: Some(Length::from_km(7000.0)), checks, pairing };
+    let isl = IslOptions { layout, longest: Some(Length::from_km(7000.0)), checks, pairing, ..IslOptions::default() };
     Topology::with_options(spec, SkyOptions { isl, metric: Metric::Hops, ..SkyOptions::default() }).unwrap()
 }
 

@@ -9,3 +9,4 @@ mod planes;
 mod real_sky;
 mod renewal;
 mod rules;
+mod second_links;
