@@ -280,14 +280,22 @@ def _round_trips(case: str, recording: Recording, profile: Mapping[str, Any]) ->
         else:
             row = _row(case, name, theirs[key], mean[key])
         rows.append(_within(row, between.get(key)))
-    if regular := int(by_the_clock(recording).sum()):
-        left = "the others count" if not math.isnan(theirs["loss"]) else "the others are too few to tell a loss"
-        note = (
-            f"in {regular} of {recording.rtt_ms.size} round trips losses come by a clock, as a limit on answers makes "
-            f"it; {left}"
-        )
+    if note := _on_loss(recording, told=not math.isnan(theirs["loss"])):
         rows[0] = dataclasses.replace(rows[0], note=note)
     return rows
+
+
+def _on_loss(recording: Recording, *, told: bool) -> str:
+    """Why round trips do not count for the loss, or why it has no row; empty where all count."""
+    regular = int(by_the_clock(recording).sum())
+    left = recording.rtt_ms.size - regular
+    few = f"{left} round trips are too few to tell a loss, {LEAST_FOR_LOSS} are needed"
+    if not regular:
+        return "" if told else few
+    by_clock = (
+        f"in {regular} of {recording.rtt_ms.size} round trips losses come by a clock, as a limit on answers makes it"
+    )
+    return f"{by_clock}; {'the others count' if told else f'the other {few}'}"
 
 
 def _transfer(one: _Read, least_ms: float | None, profile: Mapping[str, Any]) -> tuple[list[Row], float]:
