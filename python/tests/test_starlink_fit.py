@@ -636,6 +636,34 @@ def test_round_trips_that_never_change_have_no_contrast(tmp_path: Path) -> None:
     assert not next(row for row in rows if row.measure == "RTT, Kolmogorov-Smirnov").ok
 
 
+def test_transfers_since_2025_have_the_set_of_their_dishes(tmp_path: Path) -> None:
+    for name, start_s, reverse in (("old", START_S, 0), ("new", 1_735_689_600, 0), ("down", 1_775_000_000, 1)):
+        document = iperf3(1, 9e6, 30, reverse=reverse)
+        document["start"]["timestamp"]["timesecs"] = start_s
+        (tmp_path / f"{name}.json").write_text(json.dumps(document))
+    lines = [f"{name}.json,iperf3,0,0,{path},,cubic,1,," for name, path in (("old", ""), ("new", ""), ("new", "isl"))]
+    lines += ["down.json,iperf3,0,0,bent-pipe,,cubic,1,,"]
+    (tmp_path / "cases.csv").write_text(HEADER + "\n".join(lines))
+
+    def goodput(values: dict[str, Any] | None) -> list[starlink_links.Row]:
+        return [row for row in starlink_links.starlink(tmp_path, values=values) if row.measure == "goodput"]
+
+    rows = goodput(None)
+    sets = ["seattle-2023", "seoul-2026", "lagos-2023", "seoul-2026"]
+    for row, name in zip(rows, sets, strict=True):
+        assert f'simulated with values = "{name}"' in row.note
+    assert "because the file says that it began in 2025, 2025 or later" in rows[1].note
+    assert "no download with TCP is behind this set" in rows[3].note and "no download" not in rows[1].note
+    # Fewer losses and shorter round trips.
+    assert rows[1].simulated > 1.3 * rows[0].simulated
+    # A fit takes the place of all sets.
+    assert all("simulated with the fit" in row.note for row in goodput({"values": "loaded"}))
+    trips = made(20)
+    late = Recording("late", trips.sent_s - trips.sent_s[0] + 1_767_225_600, trips.rtt_ms)
+    note = starlink_links.starlink(folder(tmp_path, late))[0].note
+    assert 'values = "seattle-2023", although it began in 2026' in note
+
+
 def test_rows_of_a_csv_that_repeat_count_once(tmp_path: Path) -> None:
     trips = made(20)
     answered = ~np.isnan(trips.rtt_ms)

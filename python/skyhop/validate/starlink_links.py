@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime
 import math
 import os
 import sys
@@ -27,9 +28,15 @@ from skyhop.validate import starlink_cases, starlink_runs
 from skyhop.validate.starlink_cases import Case
 from skyhop.validate.starlink_runs import Simulated
 
-#: The sets of values that are judged where no fit is given: of a bent pipe, and of a path over ISLs.
+#: The sets of values that are judged where no fit is given: of a bent pipe, of a path over ISLs, and of transfers over
+#: a bent pipe that were recorded from `NEW_FROM_S` on.
 VALUES = "seattle-2023"
 ISL_VALUES = "lagos-2023"
+NEW_VALUES = "seoul-2026"
+
+#: 2025-01-01 UTC, in Unix time. That dishes differ from then on is our choice between the years of the recordings: 2023
+#: and 2026. In March 2024 SpaceX published that delays had become shorter.
+NEW_FROM_S = 1_735_689_600.0
 
 #: Runs of round trips whose measures are averaged: so many that they have so many round trips, within limits. Few slots
 #: scatter, so a short recording needs more.
@@ -103,7 +110,8 @@ def starlink(
     """Compares every recording of a folder's `cases.csv` with the profile, in its order.
 
     `values` are the keys of the profile in its `direction` ("up" without one), as `table` of a fit has them, for all
-    recordings; None takes the engine's, `ISL_VALUES` where `cases.csv` has a path over ISLs, else `VALUES`. `part` is
+    recordings; None takes the engine's, `ISL_VALUES` where `cases.csv` has a path over ISLs, `NEW_VALUES` for transfers
+    over other paths that began at `NEW_FROM_S` or later by their own clock, else `VALUES`. `part` is
     the share of each recording of round trips, from where to where in time, so that a fit can be judged on what it did
     not see. A recording that cannot be read has one row that says why, and the others are compared all the same. Raises
     ValueError for a folder without a `cases.csv` that can be read.
@@ -125,7 +133,7 @@ def starlink(
     means: dict[tuple[str, ...], dict[int, list[tuple[float, float]]]] = {}
     for number, one in found.items():
         case = cases[number]
-        profile, source = _profile(case, values)
+        profile, source = _profile(case, one, values)
         try:
             if isinstance(one, Recording):
                 rows[number] = _round_trips(case.recording, one, profile)
@@ -151,16 +159,30 @@ def starlink(
     return listed
 
 
-def _profile(case: Case, values: Mapping[str, Any] | None) -> tuple[dict[str, Any], str]:
+def _profile(case: Case, one: Recording | _Read, values: Mapping[str, Any] | None) -> tuple[dict[str, Any], str]:
     """The keys of a wire with the values of a case, and a sentence on where they come from."""
-    if values is None:
-        name = ISL_VALUES if case.is_over_isls else VALUES
-        both = {"profile": {"starlink": {"values": name}}}
-        source = f'simulated with values = "{name}"'
-        if case.place[2] and not case.names_a_path:
-            source += f"; the path {case.place[2]!r} is not known and counts as a bent pipe: write bent-pipe or isl"
-        return {"forward": both, "backward": both}, source
-    return sides(values), "simulated with the fit that was given"
+    if values is not None:
+        return sides(values), "simulated with the fit that was given"
+    began_s = one.transfer.start_s if isinstance(one, _Read) else float(one.sent_s[0])
+    is_new = began_s >= NEW_FROM_S
+    name, why = VALUES, ""
+    if case.is_over_isls:
+        name = ISL_VALUES
+    elif is_new and isinstance(one, _Read):
+        name, why = NEW_VALUES, f", because the file says that it began in {_year(began_s)}, 2025 or later"
+        if one.down and not one.transfer.is_udp:
+            why += "; no download with TCP is behind this set"
+    elif is_new:
+        why = f", although it began in {_year(began_s)}: no round trips since 2025 are behind a set"
+    source = f'simulated with values = "{name}"{why}'
+    if case.place[2] and not case.names_a_path:
+        source += f"; the path {case.place[2]!r} is not known and counts as a bent pipe: write bent-pipe or isl"
+    both = {"profile": {"starlink": {"values": name}}}
+    return {"forward": both, "backward": both}, source
+
+
+def _year(unix_s: float) -> int:
+    return datetime.datetime.fromtimestamp(unix_s, tz=datetime.timezone.utc).year
 
 
 def sides(values: Mapping[str, Any]) -> dict[str, Any]:
