@@ -19,6 +19,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib  # type: ignore[import-not-found, unused-ignore]
 
+from skyhop.inference import mean_and_interval
 from skyhop.starlink import recordings, transfers
 from skyhop.starlink.chance import intervals
 from skyhop.starlink.measuring import FIRST_S, LEAST_FOR_LOSS, SLOT_S, by_the_clock, kolmogorov_smirnov, measures
@@ -34,6 +35,9 @@ VALUES = "seattle-2023"
 ISL_VALUES = "lagos-2023"
 NEW_VALUES = "seoul-2026"
 
+#: Its `rate_correlation` up.
+NEW_CORRELATION = 0.8
+
 #: 2025-01-01 UTC, in Unix time. That dishes differ from then on is our choice between the years of the recordings: 2023
 #: and 2026. In March 2024 SpaceX published that delays had become shorter.
 NEW_FROM_S = 1_735_689_600.0
@@ -42,8 +46,12 @@ NEW_FROM_S = 1_735_689_600.0
 #: scatter, so a short recording needs more.
 ROUND_TRIPS, LEAST_RUNS, MOST_RUNS = 55_000, 3, 12
 
-#: Runs of transfers, of which two with other draws differ more.
-TRANSFER_SEEDS = (1, 2, 3, 4, 5)
+#: Runs of transfers; where rates hold for minutes a run of five minutes has two independent ones, so it takes more.
+TRANSFER_SEEDS = range(1, 6)
+HELD_SEEDS = range(1, 21)
+
+#: Neighbouring slots whose rates correlate as much have them for minutes.
+HELD = 0.5
 
 #: Rates of seconds that scatter less than this share of their mean are those of a sender that keeps its rate.
 STEADY = 0.05
@@ -169,7 +177,10 @@ def _profile(case: Case, one: Recording | _Read, values: Mapping[str, Any] | Non
     if case.is_over_isls:
         name = ISL_VALUES
     elif is_new and isinstance(one, _Read):
-        name, why = NEW_VALUES, f", because the file says that it began in {_year(began_s)}, 2025 or later"
+        name, why = (
+            NEW_VALUES,
+            f", the set of transfers since 2025: by its own clock this one began in {_year(began_s)}",
+        )
         if one.down and not one.transfer.is_udp:
             why += "; no download with TCP is behind this set"
     elif is_new:
@@ -325,15 +336,16 @@ def _transfer(one: _Read, least_ms: float | None, profile: Mapping[str, Any]) ->
     transfer, down, control = one.transfer, one.down, one.control
     own_ms = transfer.least_rtt_ms if transfer.least_rtt_ms is not None else least_ms
     delay_ms = starlink_runs.delay_ms(transfer, down, control, own_ms, profile)
-    runs = [
-        starlink_runs.transfer_run(transfer, down, control, delay_ms, profile, seed=seed) for seed in TRANSFER_SEEDS
-    ]
+    seeds = HELD_SEEDS if _rates_hold(profile, down) else TRANSFER_SEEDS
+    runs = [starlink_runs.transfer_run(transfer, down, control, delay_ms, profile, seed=seed) for seed in seeds]
     name = one.case.recording
     source = "in this file" if transfer.least_rtt_ms is not None else "in others of this place"
     note = f"one-way delay {delay_ms:.1f} ms by the least round trip {source}"
     if own_ms is None:
         note = f"no least round trip is known of this place: one-way delay {delay_ms:.1f} ms"
-    mean = float(np.mean([run.mean_bps for run in runs]))
+    mean, half = mean_and_interval([run.mean_bps for run in runs])
+    if half > 0:
+        note += f"; the mean of {len(runs)} runs is known to ± {100 * half / mean:.0f} % (95 %)"
     rows = [_row(name, "goodput", transfer.mean_bps, mean, "; ".join([*one.notes, note]))]
     per_second = np.concatenate([run.per_second_bps for run in runs])
     theirs = transfer.per_second()
@@ -356,6 +368,13 @@ def _transfer(one: _Read, least_ms: float | None, profile: Mapping[str, Any]) ->
         few = f"{transfer.packets} datagrams are too few to tell a loss"
         rows[0] = dataclasses.replace(rows[0], note=f"{rows[0].note}; {few}")
     return rows + _repeated(name, transfer, runs), mean
+
+
+def _rates_hold(profile: Mapping[str, Any], down: bool) -> bool:
+    """Whether the direction that carries the data keeps its rate over many slots."""
+    own = profile["backward" if down else "forward"]["profile"]["starlink"]
+    of_set = NEW_CORRELATION if own.get("values") == NEW_VALUES and not down else 0.0
+    return float(own.get("rate_correlation", of_set)) >= HELD
 
 
 def _repeated(name: str, transfer: Transfer, runs: list[Simulated]) -> list[Row]:
