@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -633,3 +634,168 @@ def test_round_trips_that_never_change_have_no_contrast(tmp_path: Path) -> None:
     rows = starlink_links.starlink(folder(tmp_path, Recording("same", every.sent_s, np.full(every.sent_s.size, 20.0))))
     assert "contrast of edges" not in [row.measure for row in rows]
     assert not next(row for row in rows if row.measure == "RTT, Kolmogorov-Smirnov").ok
+
+
+def test_transfers_since_2025_have_the_set_of_their_dishes(tmp_path: Path) -> None:
+    for name, start_s, reverse in (("old", START_S, 0), ("new", 1_735_689_600, 0), ("down", 1_775_000_000, 1)):
+        document = iperf3(1, 9e6, 30, reverse=reverse)
+        document["start"]["timestamp"]["timesecs"] = start_s
+        (tmp_path / f"{name}.json").write_text(json.dumps(document))
+    lines = [f"{name}.json,iperf3,0,0,{path},,cubic,1,," for name, path in (("old", ""), ("new", ""), ("new", "isl"))]
+    lines += ["down.json,iperf3,0,0,bent-pipe,,cubic,1,,"]
+    (tmp_path / "cases.csv").write_text(HEADER + "\n".join(lines))
+
+    def goodput(values: dict[str, Any] | None) -> list[starlink_links.Row]:
+        return [row for row in starlink_links.starlink(tmp_path, values=values) if row.measure == "goodput"]
+
+    rows = goodput(None)
+    sets = ["seattle-2023", "seoul-2026", "lagos-2023", "seoul-2026"]
+    for row, name in zip(rows, sets, strict=True):
+        assert f'simulated with values = "{name}"' in row.note
+    assert "the set of transfers since 2025: by its own clock this one began in 2025" in rows[1].note
+    # Rates that hold for minutes take more runs.
+    assert ["mean of 20 runs is known to" in row.note for row in rows] == [False, True, False, False]
+    assert "mean of 5 runs is known to" in rows[0].note
+    assert "no download with TCP is behind this set" in rows[3].note and "no download" not in rows[1].note
+    # Fewer losses and shorter round trips.
+    assert rows[1].simulated > 1.3 * rows[0].simulated
+    # A fit takes the place of all sets.
+    assert all("simulated with the fit" in row.note for row in goodput({"values": "loaded"}))
+    held = goodput({"values": "loaded", "rate_correlation": 0.9})
+    assert ["mean of 20 runs" in row.note for row in held] == [True, True, True, False]
+    trips = made(20)
+    late = Recording("late", trips.sent_s - trips.sent_s[0] + 1_767_225_600, trips.rtt_ms)
+    note = starlink_links.starlink(folder(tmp_path, late))[0].note
+    assert 'values = "seattle-2023", although it began in 2026' in note
+
+
+def test_rows_of_a_csv_that_repeat_count_once(tmp_path: Path) -> None:
+    trips = made(20)
+    answered = ~np.isnan(trips.rtt_ms)
+    rows = [f"{at!r},{rtt!r}" for at, rtt in zip(trips.sent_s[answered].tolist(), trips.rtt_ms[answered].tolist(),
+                                                 strict=True)]  # fmt: skip
+    lost = [f"{float(trips.sent_s[0]) - 9!r},", f"{float(trips.sent_s[0]) - 8!r},"]
+
+    def read(lines: list[str]) -> Recording:
+        (tmp_path / "a.csv").write_text("\n".join(["unix_time_s,rtt_ms", *lines]))
+        return starlink.read_round_trips(tmp_path / "a.csv")
+
+    once = read([*lost, *rows])
+    for twice in ([*lost, *rows, *lost, *rows], [one for row in [*lost, *rows] for one in (row, row)]):
+        found = read(twice)
+        assert found.rtt_ms.size == once.rtt_ms.size and np.isnan(found.rtt_ms).sum() == 2
+        assert np.array_equal(np.sort(found.sent_s), np.sort(once.sent_s))
+    # By a clock of whole seconds equal rows may be different answers.
+    coarse = [f"{START_S + n // 5:.0f},{40 + n % 3}" for n in range(500)]
+    assert read(coarse).rtt_ms.size == 500
+
+
+def test_too_few_round_trips_for_a_loss_are_told(tmp_path: Path) -> None:
+    def rows(minutes: int) -> list[starlink_links.Row]:
+        return starlink_links.starlink(folder(tmp_path, made(minutes)))
+
+    few, enough = rows(3), rows(20)
+    of = few[0].note
+    assert not any(row.measure == "loss" for row in few) and any(row.measure == "loss" for row in enough)
+    assert "round trips are too few to tell a loss, 1000 are needed" in of and "too few" not in enough[0].note
+
+
+def printed(flows: int, seconds: int, *, tail: Callable[[int], str], omitted: int = 0) -> str:
+    """What the server of iperf 3.9 prints of so many streams."""
+    lines = ["Accepted connection from 192.0.2.1, port 50764"]
+    lines += [
+        f"[{5 + 2 * n:3d}] local 192.0.2.2 port 5201 connected to 192.0.2.1 port {42051 + n}" for n in range(flows)
+    ]
+    lines.append("[ ID] Interval           Transfer     Bitrate         Jitter    Lost/Total Datagrams")
+    for n in range(-omitted, seconds):
+        at = n if n >= 0 else n + omitted
+        begins = f"{at:6.2f}-{at + 1:.2f}".ljust(14)
+        ends = "  (omitted)" if n < 0 else ""
+        lines += [f"[{5 + 2 * k:3d}] {begins}sec  2.38 MBytes  20.0 Mbits/sec{tail(1)}{ends}" for k in range(flows)]
+        if flows > 1:
+            said = f"{begins}sec  9.54 MBytes  {20 * flows:.1f} Mbits/sec"
+            lines += [f"[SUM] {said}{tail(flows)}{ends}", "- - - - - - - - - - - - - - - - - - - - - - - - -"]
+    whole = f"  0.00-{seconds}.05 sec   715 MBytes  20.0 Mbits/sec"
+    lines += [
+        "- - - - - - - - - - - - - - - - - - - - - - - - -",
+        "[SUM]  0.0-30.1 sec  4 datagrams received out-of-order",
+    ]
+    lines += [f"[{5 + 2 * k:3d}] {whole}{tail(30)}  receiver" for k in range(flows)]
+    return "\n".join(lines) + "\n"
+
+
+def test_what_a_server_printed_is_read(tmp_path: Path) -> None:
+    def read(document: dict[str, Any]) -> starlink.Transfer:
+        (tmp_path / "x.json").write_text(json.dumps(document))
+        return starlink.read_transfer(tmp_path / "x.json")
+
+    def lost(times: int) -> str:
+        return f"  0.299 ms  {40 * times}/{2000 * times} (2%)  "
+
+    up = iperf3(1, 24e6, 30, protocol="UDP", target_bitrate=24_000_000, blksize=1448, omit=2)
+    told = read({**up, "server_output_text": printed(1, 30, tail=lost, omitted=2)})
+    assert told.as_received and told.begins_s.size == 30
+    assert told.packets_each is not None and told.lost_each is not None
+    assert set(told.packets_each) == {2000} and set(told.lost_each) == {40}
+    # 1,960 datagrams arrived, which three digits of a rate would not say.
+    assert told.rate_bps == pytest.approx(np.full(30, 1960 * 1448 * 8))
+    four = read(
+        {
+            **iperf3(4, 96e6, 30, protocol="UDP", target_bitrate=24_000_000, blksize=1448),
+            "server_output_text": printed(4, 30, tail=lost),
+        }
+    )
+    assert four.lost_each is not None and set(four.lost_each) == {160} and four.streams == 4
+    # TCP up: what arrived; TCP down: what was sent again, and the windows.
+    arrived = read({**iperf3(4, 90e6, 30), "server_output_text": printed(4, 30, tail=lambda _: "  ")})
+    assert arrived.as_received and arrived.rate_bps == pytest.approx(np.full(30, 80e6))
+    assert arrived.retransmits is not None and arrived.retransmits.sum() == 30
+    back = iperf3(4, 80e6, 30, reverse=1)
+    sent = read(
+        {**back, "server_output_text": printed(4, 30, tail=lambda n: f"  {3 * n:3d}" + "    130 KBytes" * (n == 1))}
+    )
+    assert sent.retransmits is not None and sent.retransmits.tolist() == [12] * 30
+    assert sent.cwnd_bytes is not None and sent.cwnd_bytes.tolist() == [130 * 1024] * 30
+    for text in ("iperf3: interrupt", printed(1, 30, tail=lambda _: "  12")):
+        with pytest.raises(ValueError, match="run the server with `iperf3 -s -J`"):
+            read({**up, "server_output_text": text})
+    # The client itself tells what arrived of a download.
+    assert read({**back, "server_output_text": "interrupt"}).retransmits is None
+
+
+def test_events_of_eight_flows_are_judged_beside_one(tmp_path: Path) -> None:
+    """`--json-stream`, one event a line, with intervals of a tenth; writes are so large that streams miss intervals."""
+    cases = HEADER
+    for flows in (1, 8):
+        document = iperf3(flows, 9e6 * flows, 20)
+        tenths = []
+        for n in range(200):
+            one = {"start": n / 10, "end": (n + 1) / 10, "seconds": 0.1, "bits_per_second": 9e6 * flows}
+            one |= {"retransmits": int(n % 50 == 0), "omitted": False, "sender": True}
+            streams = []
+            for k in range(flows):
+                sent = 131_072 if (n + k) % 12 == 0 else 0
+                streams.append({**one, "socket": 5 + 2 * k, "bytes": sent, "bits_per_second": 80 * sent,
+                                "snd_cwnd": 90_000, "rtt": 70_000})  # fmt: skip
+            tenths.append({"streams": streams, "sum": one})
+        events = [{"event": "start", "data": document["start"]}]
+        events += [{"event": "interval", "data": one} for one in tenths]
+        events += [{"event": "end", "data": document["end"]}]
+        text = "\n".join(json.dumps(one, separators=(",", ":")) for one in events)
+        (tmp_path / f"{flows}.json").write_text(text + "\n")
+        cases += f"{flows}.json,iperf3-json,0,0,bent-pipe,up,cubic,{flows},,\n"
+    (tmp_path / "cases.csv").write_text(cases)
+    rows = starlink_links.starlink(tmp_path)
+    assert not any(row.measure == "can be read" for row in rows)
+    (ratio,) = [row for row in rows if row.measure == "ratio of flows"]
+    assert ratio.case.endswith("8 flows over 1") and ratio.recorded == pytest.approx(8) and ratio.simulated > 2
+    assert [row.recorded for row in rows if row.measure == "window"] == [90_000] * 2
+    assert not any("ended" in row.note for row in rows)
+    # With --json-stream-full-output the whole report follows; a run that was killed leaves half a line.
+    whole = json.dumps({**document, "intervals": tenths}, indent=1)
+    (tmp_path / "full.json").write_text(f"{text}\n{whole}\n")
+    full, streamed = (starlink.read_transfer(tmp_path / name) for name in ("full.json", "8.json"))
+    assert np.array_equal(full.rate_bps, streamed.rate_bps) and full.mean_bps == streamed.mean_bps
+    (tmp_path / "cut.json").write_text(text[:-200])
+    with pytest.raises(ValueError, match=r"line 202: not an event of `iperf3 --json-stream`.*cut off"):
+        starlink.read_transfer(tmp_path / "cut.json")

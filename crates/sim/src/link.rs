@@ -515,7 +515,7 @@ impl Link {
             self.make_room(packet);
         }
         if start == now {
-            // Served at once. What stands before it in the ring has long begun.
+            // Served at once. All packets before it in the ring have long begun.
             if self.begun() < self.ring.len() {
                 self.waiting_bytes = 0;
             }

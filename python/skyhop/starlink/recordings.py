@@ -30,6 +30,9 @@ LEAST = 100
 #: Numbers of ICMP echo requests have 16 bits.
 _NUMBERS = 65_536
 
+#: Where more of the rows of a CSV share their time with others, its clock is too coarse to tell answers apart.
+_COARSE = 0.01
+
 #: A jump of the numbers by more than this is looked at: it may be the begin of another run of ping.
 _JUMP = 100
 
@@ -73,9 +76,10 @@ def read_round_trips(path: str | os.PathLike[str], *, start_unix_s: float | None
     """Reads text of `ping -D`, CSV with `unix_time_s` and `rtt_ms` (below zero or empty: lost), or JSON of irtt.
 
     ping and the CSV have the time at which the answer came; irtt has the time at which the packet left. Numbers that
-    are missing between others are lost; answers that come twice count once. Text of ping without times needs
-    `start_unix_s`, the Unix time of its first packet, and ping's last lines, which tell how long it ran. Raises
-    ValueError for anything else and for fewer than 100 round trips.
+    are missing between others are lost; answers that come twice count once, as do rows of a CSV without numbers that
+    repeat a time and its round trip. Text of ping without times needs `start_unix_s`, the Unix time of its first
+    packet, and ping's last lines, which tell how long it ran. Raises ValueError for anything else and for fewer than
+    100 round trips.
     """
     text = text_of(path)
     name = Path(path).name
@@ -109,11 +113,12 @@ def _csv(text: str, name: str) -> list[tuple[float, float]]:
     reader.fieldnames = columns
     time, trip = _column(columns, _TIMES, name), _column(columns, _TRIPS, name)
     rows: list[tuple[float, int, float]] = []
+    numbered = "icmp_seq" in columns
     for order, row in enumerate(reader):
         line = reader.line_num
         try:
             at_s, rtt = float(row[time]) * _TIMES[time], (row[trip] or "").strip()
-            number = int(row["icmp_seq"]) if "icmp_seq" in columns else order
+            number = int(row["icmp_seq"]) if numbered else order
             rtt_ms = float(rtt) * _TRIPS[trip] if rtt else np.nan
         except (KeyError, TypeError, ValueError):
             raise ValueError(f"{name}, line {line}: needs numbers in {time} and {trip}") from None
@@ -125,6 +130,8 @@ def _csv(text: str, name: str) -> list[tuple[float, float]]:
         if rtt_ms == np.inf:
             raise ValueError(f"{name}, line {line}: {row[trip]} in {trip} is not a round trip; leave lost ones empty")
         rows.append((at_s, number, rtt_ms if rtt_ms >= 0 else np.nan))
+    if not numbered:
+        rows = _once(rows)
     times = np.array([row[0] for row in rows])
     if np.count_nonzero(np.diff(times) < 0) > times.size / 10:
         # Rows in another order than that of the answers: numbers that wrap can be told by their times only.
@@ -136,6 +143,20 @@ def _csv(text: str, name: str) -> list[tuple[float, float]]:
         else:
             runs.add(number, at_s - rtt_ms / 1e3, rtt_ms)
     return _filled(runs)
+
+
+def _once(rows: list[tuple[float, int, float]]) -> list[tuple[float, int, float]]:
+    """Rows without numbers, without those that repeat another's time and round trip.
+
+    Of a clock so coarse that different answers share their times, equal rows may be different answers, too: all stay.
+    """
+    first: dict[tuple[float, float | None], tuple[float, int, float]] = {}
+    for at_s, number, rtt_ms in rows:
+        first.setdefault((at_s, None if np.isnan(rtt_ms) else rtt_ms), (at_s, number, rtt_ms))
+    if len(first) - len({at_s for at_s, _ in first}) > _COARSE * len(first):
+        return rows
+    # Their order stands for the numbers, so they have to be those of rows that follow one another.
+    return [(at_s, number, rtt_ms) for number, (at_s, _, rtt_ms) in enumerate(first.values())]
 
 
 def _column(columns: list[str], known: dict[str, float], name: str) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from skyhop.starlink import server_text
 from skyhop.starlink.recordings import Floats, object_of
 from skyhop.texts import text_of
 
@@ -137,7 +138,7 @@ def _transfer(document: dict[str, Any], name: str) -> Transfer:
     reverse = bool(test.get("reverse"))
     offered = float(test.get("target_bitrate", start.get("target_bitrate", 0)) or 0) * streams
     own = _counted(intervals)
-    other = _counted((document.get("server_output_json") or {}).get("intervals") or [])
+    other = _counted(_of_server(document, is_udp, name))
     # The other side's report comes with --get-server-output.
     received, sent = (own, other or own) if reverse else (other or own, own)
     begins, lengths, rates = (np.array([one["sum"][key] for one in received], dtype=float) for key in _SERIES)
@@ -198,6 +199,23 @@ def _transfer(document: dict[str, Any], name: str) -> Transfer:
     )
 
 
+def _of_server(document: dict[str, Any], is_udp: bool, name: str) -> list[dict[str, Any]]:
+    """Intervals of the other side's report, which comes with `--get-server-output`: as JSON or as it was printed."""
+    if told := (document.get("server_output_json") or {}).get("intervals"):
+        return list(told)
+    if not (text := document.get("server_output_text")):
+        return []
+    test = document["start"]["test_start"]
+    found = server_text.intervals(text, is_udp=is_udp, datagram_b=float(test.get("blksize") or 0))
+    # The client itself tells what arrived of a download.
+    if not test.get("reverse") and (len(found) < 2 or (is_udp and any("packets" not in one["sum"] for one in found))):
+        raise _Refused(
+            f"{name}: server_output_text has no intervals that can be read: run the server with `iperf3 -s -J`, or "
+            "leave --get-server-output out"
+        )
+    return found
+
+
 def _all_until_s(intervals: list[dict[str, Any]], streams: int) -> float:
     """When the first of so many streams carried its last data, if that is long before the others did; else infinite.
 
@@ -244,6 +262,9 @@ def _document(text: str, name: str) -> dict[str, Any]:
     lines = [line for line in text.splitlines() if line.strip()]
     if not (len(lines) > 1 and lines[0].lstrip().startswith('{"event"')):
         return object_of(text, name)
+    if "{" in lines:
+        # `--json-stream-full-output`: behind the events stands what `-J` writes.
+        return object_of("\n".join(lines[lines.index("{") :]), name)
     found: dict[str, Any] = {"intervals": []}
     for number, line in enumerate(lines, start=1):
         try:
@@ -253,5 +274,8 @@ def _document(text: str, name: str) -> dict[str, Any]:
             else:
                 found[event["event"]] = event["data"]
         except (ValueError, KeyError, TypeError, RecursionError):
-            raise ValueError(f"{name}, line {number}: not an event of `iperf3 --json-stream`") from None
+            raise ValueError(
+                f"{name}, line {number}: not an event of `iperf3 --json-stream`, which writes one JSON object a line; "
+                "leave other lines out, such as one that was cut off"
+            ) from None
     return found

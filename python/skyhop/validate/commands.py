@@ -231,7 +231,9 @@ def starlink(
     values: Annotated[
         Path | None,
         typer.Option(
-            "--fit", metavar="FILE", help="What `skyhop fit starlink` wrote; by default the engine's own fit."
+            "--fit",
+            metavar="FILE",
+            help="What `skyhop fit starlink` wrote; by default the set of the path and the year.",
         ),
     ] = None,
     part: Annotated[

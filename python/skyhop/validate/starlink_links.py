@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime
 import math
 import os
 import sys
@@ -18,6 +19,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib  # type: ignore[import-not-found, unused-ignore]
 
+from skyhop.inference import mean_and_interval
 from skyhop.starlink import recordings, transfers
 from skyhop.starlink.chance import intervals
 from skyhop.starlink.measuring import FIRST_S, LEAST_FOR_LOSS, SLOT_S, by_the_clock, kolmogorov_smirnov, measures
@@ -27,16 +29,29 @@ from skyhop.validate import starlink_cases, starlink_runs
 from skyhop.validate.starlink_cases import Case
 from skyhop.validate.starlink_runs import Simulated
 
-#: The sets of values that are judged where no fit is given: of a bent pipe, and of a path over ISLs.
+#: The sets of values that are judged where no fit is given: of a bent pipe, of a path over ISLs, and of transfers over
+#: a bent pipe that were recorded from `NEW_FROM_S` on.
 VALUES = "seattle-2023"
 ISL_VALUES = "lagos-2023"
+NEW_VALUES = "seoul-2026"
+
+#: Its `rate_correlation` up.
+NEW_CORRELATION = 0.8
+
+#: 2025-01-01 UTC, in Unix time. That dishes differ from then on is our choice between the years of the recordings: 2023
+#: and 2026. In March 2024 SpaceX published that delays had become shorter.
+NEW_FROM_S = 1_735_689_600.0
 
 #: Runs of round trips whose measures are averaged: so many that they have so many round trips, within limits. Few slots
 #: scatter, so a short recording needs more.
 ROUND_TRIPS, LEAST_RUNS, MOST_RUNS = 55_000, 3, 12
 
-#: Runs of transfers, of which two with other draws differ more.
-TRANSFER_SEEDS = (1, 2, 3, 4, 5)
+#: Runs of transfers; where rates hold for minutes a run of five minutes has two independent ones, so it takes more.
+TRANSFER_SEEDS = range(1, 6)
+HELD_SEEDS = range(1, 21)
+
+#: Neighbouring slots whose rates correlate as much have them for minutes.
+HELD = 0.5
 
 #: Rates of seconds that scatter less than this share of their mean are those of a sender that keeps its rate.
 STEADY = 0.05
@@ -103,7 +118,8 @@ def starlink(
     """Compares every recording of a folder's `cases.csv` with the profile, in its order.
 
     `values` are the keys of the profile in its `direction` ("up" without one), as `table` of a fit has them, for all
-    recordings; None takes the engine's, `ISL_VALUES` where `cases.csv` has a path over ISLs, else `VALUES`. `part` is
+    recordings; None takes the engine's, `ISL_VALUES` where `cases.csv` has a path over ISLs, `NEW_VALUES` for transfers
+    over other paths that began at `NEW_FROM_S` or later by their own clock, else `VALUES`. `part` is
     the share of each recording of round trips, from where to where in time, so that a fit can be judged on what it did
     not see. A recording that cannot be read has one row that says why, and the others are compared all the same. Raises
     ValueError for a folder without a `cases.csv` that can be read.
@@ -125,7 +141,7 @@ def starlink(
     means: dict[tuple[str, ...], dict[int, list[tuple[float, float]]]] = {}
     for number, one in found.items():
         case = cases[number]
-        profile, source = _profile(case, values)
+        profile, source = _profile(case, one, values)
         try:
             if isinstance(one, Recording):
                 rows[number] = _round_trips(case.recording, one, profile)
@@ -151,16 +167,33 @@ def starlink(
     return listed
 
 
-def _profile(case: Case, values: Mapping[str, Any] | None) -> tuple[dict[str, Any], str]:
+def _profile(case: Case, one: Recording | _Read, values: Mapping[str, Any] | None) -> tuple[dict[str, Any], str]:
     """The keys of a wire with the values of a case, and a sentence on where they come from."""
-    if values is None:
-        name = ISL_VALUES if case.is_over_isls else VALUES
-        both = {"profile": {"starlink": {"values": name}}}
-        source = f'simulated with values = "{name}"'
-        if case.place[2] and not case.names_a_path:
-            source += f"; the path {case.place[2]!r} is not known and counts as a bent pipe: write bent-pipe or isl"
-        return {"forward": both, "backward": both}, source
-    return sides(values), "simulated with the fit that was given"
+    if values is not None:
+        return sides(values), "simulated with the fit that was given"
+    began_s = one.transfer.start_s if isinstance(one, _Read) else float(one.sent_s[0])
+    is_new = began_s >= NEW_FROM_S
+    name, why = VALUES, ""
+    if case.is_over_isls:
+        name = ISL_VALUES
+    elif is_new and isinstance(one, _Read):
+        name, why = (
+            NEW_VALUES,
+            f", the set of transfers since 2025: by its own clock this one began in {_year(began_s)}",
+        )
+        if one.down and not one.transfer.is_udp:
+            why += "; no download with TCP is behind this set"
+    elif is_new:
+        why = f", although it began in {_year(began_s)}: no round trips since 2025 are behind a set"
+    source = f'simulated with values = "{name}"{why}'
+    if case.place[2] and not case.names_a_path:
+        source += f"; the path {case.place[2]!r} is not known and counts as a bent pipe: write bent-pipe or isl"
+    both = {"profile": {"starlink": {"values": name}}}
+    return {"forward": both, "backward": both}, source
+
+
+def _year(unix_s: float) -> int:
+    return datetime.datetime.fromtimestamp(unix_s, tz=datetime.timezone.utc).year
 
 
 def sides(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -280,14 +313,22 @@ def _round_trips(case: str, recording: Recording, profile: Mapping[str, Any]) ->
         else:
             row = _row(case, name, theirs[key], mean[key])
         rows.append(_within(row, between.get(key)))
-    if regular := int(by_the_clock(recording).sum()):
-        left = "the others count" if not math.isnan(theirs["loss"]) else "the others are too few to tell a loss"
-        note = (
-            f"in {regular} of {recording.rtt_ms.size} round trips losses come by a clock, as a limit on answers makes "
-            f"it; {left}"
-        )
+    if note := _on_loss(recording, told=not math.isnan(theirs["loss"])):
         rows[0] = dataclasses.replace(rows[0], note=note)
     return rows
+
+
+def _on_loss(recording: Recording, *, told: bool) -> str:
+    """Why round trips do not count for the loss, or why it has no row; empty where all count."""
+    regular = int(by_the_clock(recording).sum())
+    left = recording.rtt_ms.size - regular
+    few = f"{left} round trips are too few to tell a loss, {LEAST_FOR_LOSS} are needed"
+    if not regular:
+        return "" if told else few
+    by_clock = (
+        f"in {regular} of {recording.rtt_ms.size} round trips losses come by a clock, as a limit on answers makes it"
+    )
+    return f"{by_clock}; {'the others count' if told else f'the other {few}'}"
 
 
 def _transfer(one: _Read, least_ms: float | None, profile: Mapping[str, Any]) -> tuple[list[Row], float]:
@@ -295,15 +336,16 @@ def _transfer(one: _Read, least_ms: float | None, profile: Mapping[str, Any]) ->
     transfer, down, control = one.transfer, one.down, one.control
     own_ms = transfer.least_rtt_ms if transfer.least_rtt_ms is not None else least_ms
     delay_ms = starlink_runs.delay_ms(transfer, down, control, own_ms, profile)
-    runs = [
-        starlink_runs.transfer_run(transfer, down, control, delay_ms, profile, seed=seed) for seed in TRANSFER_SEEDS
-    ]
+    seeds = HELD_SEEDS if _rates_hold(profile, down) else TRANSFER_SEEDS
+    runs = [starlink_runs.transfer_run(transfer, down, control, delay_ms, profile, seed=seed) for seed in seeds]
     name = one.case.recording
     source = "in this file" if transfer.least_rtt_ms is not None else "in others of this place"
     note = f"one-way delay {delay_ms:.1f} ms by the least round trip {source}"
     if own_ms is None:
         note = f"no least round trip is known of this place: one-way delay {delay_ms:.1f} ms"
-    mean = float(np.mean([run.mean_bps for run in runs]))
+    mean, half = mean_and_interval([run.mean_bps for run in runs])
+    if half > 0:
+        note += f"; the mean of {len(runs)} runs is known to ± {100 * half / mean:.0f} % (95 %)"
     rows = [_row(name, "goodput", transfer.mean_bps, mean, "; ".join([*one.notes, note]))]
     per_second = np.concatenate([run.per_second_bps for run in runs])
     theirs = transfer.per_second()
@@ -326,6 +368,13 @@ def _transfer(one: _Read, least_ms: float | None, profile: Mapping[str, Any]) ->
         few = f"{transfer.packets} datagrams are too few to tell a loss"
         rows[0] = dataclasses.replace(rows[0], note=f"{rows[0].note}; {few}")
     return rows + _repeated(name, transfer, runs), mean
+
+
+def _rates_hold(profile: Mapping[str, Any], down: bool) -> bool:
+    """Whether the direction that carries the data keeps its rate over many slots."""
+    own = profile["backward" if down else "forward"]["profile"]["starlink"]
+    of_set = NEW_CORRELATION if own.get("values") == NEW_VALUES and not down else 0.0
+    return float(own.get("rate_correlation", of_set)) >= HELD
 
 
 def _repeated(name: str, transfer: Transfer, runs: list[Simulated]) -> list[Row]:

@@ -1,7 +1,7 @@
 //! The values of a profile: the known properties of an operator's links.
 
 use super::Resolver;
-use super::starlink_sets::{AFTER, LOSS, Usual, in_few_words, lengths};
+use super::starlink_sets::{AFTER, Usual, in_few_words, lengths};
 use super::wires::SendDirection;
 use crate::format::{
     CountsName, DropTailFile, GrantsFile, HoursFile, HoursName, LinkProfileFile, LinkProfileName, LinkProfileOptions,
@@ -10,6 +10,7 @@ use crate::format::{
 use crate::scenario::{Direction, Grants, LinkProfile, Starlink};
 use crate::tree::Path;
 use skyhop_base::{Duration, Rate};
+use skyhop_queue::DisciplineName;
 
 /// Slots of 15 s at :12, :27, :42 and :57: Mohan et al., "A multifaceted look at Starlink performance", WWW 2024
 /// (arXiv 2310.09242), §6; Tanveer et al., "Making sense of constellations", CoNEXT Companion 2023.
@@ -70,10 +71,15 @@ fn direction(file: &StarlinkFile, way: SendDirection) -> StarlinkDirection {
 }
 
 /// The queue of a link with a profile, where none is written: it drops from its front (Brunstrom et al.,
-/// "Characterizing the configuration of Starlink queuing", IMC 2026, arXiv 2605.27717).
+/// "Characterizing the configuration of Starlink queuing", IMC 2026, arXiv 2605.27717). The uplink of `seoul-2026` has
+/// CoDel, which came closest to its uploads (`docs/models/starlink.md`).
 pub(super) fn queue(file: &LinkProfileFile, way: SendDirection) -> Option<QueueFile> {
     let (options, _) = options(file)?;
-    let packets = match direction(&options, way) {
+    let way = direction(&options, way);
+    if options.values == Some(StarlinkValues::Seoul2026) && way == StarlinkDirection::Up {
+        return Some(QueueFile::Discipline(DisciplineName::Codel));
+    }
+    let packets = match way {
         StarlinkDirection::Up => QUEUE.0,
         StarlinkDirection::Down => QUEUE.1,
     };
@@ -121,10 +127,10 @@ impl Resolver<'_, '_, '_> {
             after: given.after.unwrap_or(AFTER),
             pause: in_few_words(given.pause.unwrap_or(usual.pause).quantiles()),
             edge_loss: given.edge_loss.unwrap_or(usual.edge_loss),
-            loss: given.loss.unwrap_or(if up { LOSS.0 } else { LOSS.1 }),
+            loss: given.loss.unwrap_or(usual.loss),
             obstructed: given.obstructed.unwrap_or_default(),
             obstructed_at: given.obstructed_at.unwrap_or_default(),
-            outage: given.outage.unwrap_or_default(),
+            outage: given.outage.unwrap_or(usual.outage),
             reroute,
             reroute_at: match given.reroute_at {
                 _ if reroute == 0.0 => Vec::new(),

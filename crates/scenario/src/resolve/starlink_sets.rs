@@ -31,7 +31,7 @@ pub(super) const AFTER: Duration = Duration::from_millis(140);
 const EDGE_LOSS: [f64; 2] = [0.005, 0.06];
 
 /// Random losses up and down: README of LeoReplayer (SpaceNetLab/LeoCC), "empirical".
-pub(super) const LOSS: (f64, f64) = (0.002, 0.0001);
+const LOSS: (f64, f64) = (0.002, 0.0001);
 
 /// What the recording of an uplink in SpaceNetLab/LeoCC shows in place of the above, all of it our reading
 /// (`docs/models/starlink.md` has both beside each other). Its delays are halves of round trips: its recorder has
@@ -192,6 +192,36 @@ const LAGOS_2023: RoundTrips = RoundTrips {
     in_flight_loss: 0.31,
 };
 
+/// What uploads of one dish in Seoul show, 3 to 8 April 2026 (`logs/` of github.com/dlawogud000/starlink-TCP and
+/// starlink-TCP-Server; `docs/models/starlink.md` has each value's source, interval and command). All else is that of
+/// `seattle-2023`.
+mod seoul_2026 {
+    /// Bit/s up: `skyhop fit starlink --loaded` of a flood of 200 Mbit/s, 21 slots.
+    pub const RATES_UP: [u64; 21] = [
+        14_470_000, 20_470_000, 20_480_000, 21_890_000, 22_220_000, 22_250_000, 22_540_000, 22_790_000, 22_800_000,
+        22_800_000, 23_560_000, 23_810_000, 24_650_000, 26_800_000, 27_150_000, 46_090_000, 51_730_000, 79_390_000,
+        79_630_000, 79_990_000, 85_080_000,
+    ];
+    /// The same flood; downlinks have that of `loaded`.
+    pub const RATE_CORRELATION_UP: f64 = 0.8;
+    /// Bit/s down: a normal distribution of slots that lets pass what two floods of 300 and 500 Mbit/s got; its shape
+    /// is our choice. 0.5, 25, 50, 75 and 99.5 %.
+    pub const RATES_DOWN: [u64; 5] = [82_000_000, 305_000_000, 384_500_000, 464_000_000, 687_000_000];
+    /// Of the steps and the jitter of `seattle-2023`, so that smoothed round trips of uploads lie as far above their
+    /// least as recorded.
+    pub const OF_SEATTLE: f64 = 0.6;
+    /// Lognormal, with the median and the deviation of the time for which a flood's datagrams stay away at 20 edges.
+    pub const PAUSE_MS: [f64; 21] = [
+        92.6, 112.5, 120.5, 126.4, 131.3, 135.7, 139.7, 143.6, 147.4, 151.2, 155.0, 158.9, 163.0, 167.3, 171.9, 177.1,
+        183.0, 190.1, 199.4, 213.6, 259.5,
+    ];
+    /// Between the bursts of one upload with CUBIC: 53 of 96,282 segments.
+    pub const LOSS_UP: f64 = 0.00055;
+    /// What edges lose beyond that in four uploads with CUBIC and a stream of datagrams: 9 ms on average. The shape is
+    /// our choice.
+    pub const OUTAGE_MS: [f64; 3] = [0.0, 0.0, 36.0];
+}
+
 /// What the values that a recording can show are without others.
 pub(super) struct Usual {
     pub rates: Vec<u64>,
@@ -206,6 +236,9 @@ pub(super) struct Usual {
     pub pause: PauseFile,
     pub before: Duration,
     pub edge_loss: [f64; 2],
+    pub loss: f64,
+    /// Empty: never.
+    pub outage: Vec<Duration>,
     pub reroute: f64,
     /// Empty: evenly.
     pub reroute_at: Vec<Duration>,
@@ -230,6 +263,8 @@ impl Usual {
                 pause: PauseFile::Same(Duration::ZERO),
                 before: BEFORE,
                 edge_loss: EDGE_LOSS,
+                loss: if up { LOSS.0 } else { LOSS.1 },
+                outage: Vec::new(),
                 reroute: 0.0,
                 reroute_at: Vec::new(),
                 stay: 0.0,
@@ -272,6 +307,28 @@ impl Usual {
             },
             StarlinkValues::Seattle2023 => Usual::over_loaded(&SEATTLE_2023, direction),
             StarlinkValues::Lagos2023 => Usual::over_loaded(&LAGOS_2023, direction),
+            StarlinkValues::Seoul2026 => {
+                let seattle = Usual::over_loaded(&SEATTLE_2023, direction);
+                let in_both = Usual {
+                    // What edges lose is all in the outage.
+                    edge_loss: [0.0; 2],
+                    outage: lengths(&seoul_2026::OUTAGE_MS),
+                    ..seattle
+                };
+                if !up {
+                    return Usual { rates: seoul_2026::RATES_DOWN.to_vec(), ..in_both };
+                }
+                let scaled = |ms: [f64; 21]| quantiles(&ms.map(|ms| seoul_2026::OF_SEATTLE * ms));
+                Usual {
+                    rates: seoul_2026::RATES_UP.to_vec(),
+                    rate_correlation: seoul_2026::RATE_CORRELATION_UP,
+                    step: scaled(SEATTLE_2023.step_ms),
+                    jitter: scaled(SEATTLE_2023.jitter_ms),
+                    pause: PauseFile::Drawn(lengths(&seoul_2026::PAUSE_MS)),
+                    loss: seoul_2026::LOSS_UP,
+                    ..in_both
+                }
+            }
         }
     }
 

@@ -69,11 +69,11 @@ pub struct StarlinkFile {
     #[schemars(length(min = 2, max = 1001))]
     pub ripple: Option<Vec<f64>>,
     /// Correlation of neighbouring slots in step and spread (of the normal numbers behind them). Without it: 0
-    /// (loaded: 0.06, seattle-2023: 0.1, lagos-2023: 0.3).
+    /// (loaded: 0.06, seattle-2023 and seoul-2026: 0.1, lagos-2023: 0.3).
     #[schemars(range(min = 0.0, max = 0.9))]
     pub correlation: Option<f64>,
     /// The same of their rates. 0.95 lets a rate hold for some five minutes. Without it: 0 (loaded and
-    /// the sets over it: 0.06).
+    /// the sets over it: 0.06; seoul-2026, up: 0.8).
     #[schemars(range(min = 0.0, max = 0.95))]
     pub rate_correlation: Option<f64>,
     /// 24 factors of the rate, for the hours of a day from 0 to 1 h UTC on, or the name of a published curve; without
@@ -92,9 +92,9 @@ pub struct StarlinkFile {
     /// ms).
     pub pause: Option<PauseFile>,
     /// Packets lost around an edge, as a share of those of one second: at most `before` and `after` in seconds. Without
-    /// it: 0.005 to 0.06.
+    /// it: 0.005 to 0.06 (seoul-2026: 0).
     pub edge_loss: Option<[f64; 2]>,
-    /// Probability that a packet is lost at other times. Without it: 0.002 up, 0.0001 down.
+    /// Probability that a packet is lost at other times. Without it: 0.002 up (seoul-2026: 0.00055), 0.0001 down.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub loss: Option<f64>,
     /// How long something stands before the satellite in each slot, as quantiles: all packets are lost meanwhile, in
@@ -104,16 +104,16 @@ pub struct StarlinkFile {
     /// Where in its slot the obstructed time lies. Only with `obstructed`. Without it: "anywhere".
     pub obstructed_at: Option<ObstructedAtName>,
     /// How long all packets are lost up to each edge, as quantiles, in both directions at once: what the old satellite
-    /// was to carry does not arrive. Without it: never.
+    /// was to carry does not arrive. Without it: never (seoul-2026: its own).
     #[schemars(length(min = 2, max = 1001))]
     pub outage: Option<Vec<Duration>>,
     /// Probability that the path changes once within a slot: the slot draws its step anew then, in both directions at
     /// once. Only on wires; on links to satellites geometry makes the path. Without it: 0
-    /// (seattle-2023: 0.164, lagos-2023: 0.306).
+    /// (seattle-2023 and seoul-2026: 0.164, lagos-2023: 0.306).
     #[schemars(range(min = 0.0, max = 1.0))]
     pub reroute: Option<f64>,
     /// Quantiles of the time from the begin of a slot to its reroute. Without it: from 0 s to `every`, evenly
-    /// (seattle-2023 and lagos-2023: their own).
+    /// (seattle-2023, lagos-2023 and seoul-2026: their own).
     #[schemars(length(min = 2, max = 1001))]
     pub reroute_at: Option<Vec<Duration>>,
     /// Probability that a slot begins with the path, and so the step, with which the one before ended. In both
@@ -234,6 +234,10 @@ pub enum StarlinkValues {
     /// As loaded, with a fit to round trips over ISLs to the gateway in Lagos, September 2023.
     #[serde(rename = "lagos-2023")]
     Lagos2023,
+    /// As seattle-2023, with what uploads over a dish in Seoul show, April 2026: rates, losses, pauses and shorter
+    /// delays; the uplink's queue is CoDel.
+    #[serde(rename = "seoul-2026")]
+    Seoul2026,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]

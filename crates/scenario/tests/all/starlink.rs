@@ -264,6 +264,47 @@ fn a_loaded_link_has_rates_ripple_grants_and_losses_at_edges() {
     assert!(problems.contains("is for wires") && problems.contains("`obstructions`"), "{problems}");
 }
 
+/// "seoul-2026" is "seattle-2023" with what uploads of 2026 show: rates that hold, shorter delays, longer pauses, fewer
+/// losses, outages of both directions at edges in place of `edge_loss`, and CoDel up. Written keys override it.
+#[test]
+fn a_set_of_transfers_of_2026() {
+    let of = |keys: serde_json::Value, queue: serde_json::Value| {
+        let mut both = json!({ "profile": { "starlink": keys } });
+        if !queue.is_null() {
+            both["queue"] = queue;
+        }
+        let links = wire(&both, &probes(), &json!({})).simulation_spec().links.wired.clone();
+        assert_eq!(links.len(), 2);
+        links
+    };
+    let (seoul, seattle) = (
+        of(json!({ "values": "seoul-2026" }), serde_json::Value::Null),
+        of(json!({ "values": "seattle-2023" }), serde_json::Value::Null),
+    );
+    for (ours, theirs) in seoul.iter().zip(&seattle) {
+        let (ours, theirs) = (slots(ours), slots(theirs));
+        assert_eq!(ours.edge_loss, [0.0; 2]);
+        assert_eq!(ours.outage, [0, 0, 36].map(Duration::from_millis));
+        assert_eq!((&ours.spread, &ours.ripple), (&theirs.spread, &theirs.ripple));
+        assert_eq!((ours.correlation, ours.reroute), (theirs.correlation, theirs.reroute));
+        assert!(ours.rates != theirs.rates);
+    }
+    let [down, up] = [0, 1].map(|way| slots(&seoul[way]));
+    assert_eq!((up.loss, up.rate_correlation, up.rates.len()), (0.00055, 0.8, 21));
+    assert_eq!((down.loss, down.rate_correlation, down.rates.len()), (0.0001, 0.06, 5));
+    for (ours, theirs) in [(&up.step, &slots(&seattle[1]).step), (&up.jitter, &slots(&seattle[1]).jitter)] {
+        for (ours, theirs) in ours.iter().zip(theirs) {
+            assert!((ours.as_secs_f64() - 0.6 * theirs.as_secs_f64()).abs() < 1e-6);
+        }
+    }
+    let kind = |links: &[LinkConfig], way: usize| format!("{:?}", links[way].queue);
+    assert!(kind(&seoul, 1).contains("Codel("), "{}", kind(&seoul, 1));
+    assert_eq!(kind(&seoul, 0), kind(&seattle, 0));
+    let own = of(json!({ "values": "seoul-2026", "loss": 0.01, "outage": ["0 s", "1 s"] }), json!("drop_front"));
+    assert_eq!((slots(&own[1]).loss, slots(&own[1]).outage[1]), (0.01, Duration::from_secs(1)));
+    assert!(!kind(&own, 1).contains("Codel("));
+}
+
 /// Sets that a fit writes over "loaded": both directions have what holds for both at once. Keys without an effect and
 /// those that are wrong get a sentence; on links to satellites geometry makes the path.
 #[test]
