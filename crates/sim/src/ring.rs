@@ -111,8 +111,8 @@ impl<T: Copy> Ring<T> {
         self.len += 1;
     }
 
-    /// Makes room for a half more. Each resize copies all values: with a quarter more, one of fourteen cache misses over
-    /// Starlink came from it. New places hold `filler`.
+    /// Makes room for a half more. Each resize copies all values: with a quarter more, one of fourteen cache misses
+    /// over Starlink came from it. New places hold `filler`.
     #[cold]
     #[inline(never)]
     pub fn grow(&mut self, filler: T) {
