@@ -15,9 +15,9 @@ use skyhop_orbit::{GroundPoint, GroundStation};
 use skyhop_queue::QueueSpec;
 use skyhop_quic::StreamUse;
 use skyhop_sim::spec::{
-    AdaptiveRed, Discipline, FlowConfig, FullQueue, Grants, LinkConfig, LinkConfigs, LinkVariation, ObstructedAt,
-    OnDown, QueueConfig, QueueLimit, RecordConfig, RedConfig, RedCounting, RedSpacing, RedUnit, RepairConfig, RunClock,
-    SimulationSpec, SlotConfig, TransportConfig,
+    AdaptiveRed, Allowance, Discipline, FlowConfig, FullQueue, Grants, LinkConfig, LinkConfigs, LinkVariation,
+    ObstructedAt, OnDown, QueueConfig, QueueLimit, RecordConfig, RedConfig, RedCounting, RedSpacing, RedUnit,
+    RepairConfig, RunClock, SimulationSpec, SlotConfig, TransportConfig,
 };
 use skyhop_topology::{
     NeighbourPlanes, NodeId, NodeKind, NodeSpec, RoutingRules, Topology, TopologyError, TopologySpec, Unpaired,
@@ -378,6 +378,11 @@ fn slots(starlink: &Starlink, setting: &Setting) -> SlotConfig {
             every: grants.every,
             length: grants.length,
             shift: grants.shift.clone(),
+        }),
+        allowance: starlink.allowance.as_ref().map(|allowance| Allowance {
+            rate: allowance.rate.bps(),
+            bytes: allowance.volume.0,
+            filled: allowance.filled,
         }),
     }
 }

@@ -1,11 +1,16 @@
 //! Links of a scheduler that works in slots, as Starlink's does: at every edge rate, delay and loss change.
 //!
-//! Nothing is kept: what a slot is like is a function of the seed, the link's name and the number of the slot.
+//! What a slot is like is a function of the seed, the link's name and the number of the slot. Nothing else is kept but
+//! the tokens of an [`Allowance`].
 
+mod allowance;
 #[cfg(test)]
 mod tests;
 
+pub use allowance::Allowance;
+
 use crate::meter::Meter;
+use crate::slots::allowance::Bucket;
 use crate::trace::{Idle, Served, first_with_rate, send};
 use skyhop_base::{Duration, Stream, Time};
 
@@ -68,6 +73,8 @@ pub struct SlotConfig {
     pub in_flight_loss: f64,
     /// `None`: packets may leave at any time.
     pub grants: Option<Grants>,
+    /// `None`: the rate of the slot is all that limits what is carried.
+    pub allowance: Option<Allowance>,
 }
 
 /// Nothing leaves but in grants, one in each period. The rate within them is higher by as much as they are short, so
@@ -148,6 +155,7 @@ pub struct SlotScheduler {
     busy: bool,
     /// See [`send`].
     debt: u128,
+    bucket: Option<Bucket>,
 }
 
 impl SlotScheduler {
@@ -162,6 +170,7 @@ impl SlotScheduler {
             last: None,
             busy: false,
             debt: 0,
+            bucket: config.allowance.as_ref().map(Bucket::new),
         }
     }
 
@@ -300,10 +309,21 @@ impl SlotScheduler {
 
     /// The first instant from `ready` on at which something can be sent.
     pub fn next_start(&self, ready: Time) -> Time {
-        first_with_rate(|ns| self.piece(ns), ready)
+        first_with_rate(|ns| self.piece(ns), self.allowed(ready))
     }
 
-    pub fn serve(&mut self, ready: Time, bytes: u32, idle: Idle, meter: &mut Meter) -> Served {
+    /// The first instant from `ready` on at which the allowance lets something pass.
+    fn allowed(&self, ready: Time) -> Time {
+        self.bucket.as_ref().map_or(ready, |bucket| bucket.clear(ready))
+    }
+
+    pub fn serve(&mut self, ready: Time, bytes: u32, mut idle: Idle, meter: &mut Meter) -> Served {
+        let allowed = self.allowed(ready);
+        if allowed > ready {
+            // The transmitter rests until then, so what the packet before left of a nanosecond is over.
+            idle = Idle::Yes;
+        }
+        let ready = allowed;
         if idle == Idle::Yes {
             self.debt = 0;
         }
@@ -318,6 +338,9 @@ impl SlotScheduler {
         }
         let (served, debt) = send(|ns| self.piece(ns), ready, bytes, self.debt, meter);
         self.debt = debt;
+        if let Some(bucket) = &mut self.bucket {
+            bucket.take(served.start, bytes);
+        }
         self.busy = self.last.is_some_and(|last| served.start.since(last) <= self.config.busy_within);
         self.last = Some(served.departure);
         served

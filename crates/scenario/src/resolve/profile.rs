@@ -7,7 +7,7 @@ use crate::format::{
     CountsName, DropTailFile, GrantsFile, HoursFile, HoursName, LinkProfileFile, LinkProfileName, LinkProfileOptions,
     QueueFile, QueueOptions, StarlinkDirection, StarlinkFile, StarlinkValues, UpToFile,
 };
-use crate::scenario::{Direction, Grants, LinkProfile, Starlink};
+use crate::scenario::{Allowance, Direction, Grants, LinkProfile, Starlink};
 use crate::tree::Path;
 use skyhop_base::{Duration, Rate};
 use skyhop_queue::DisciplineName;
@@ -122,6 +122,11 @@ impl Resolver<'_, '_, '_> {
                 Some(HoursFile::Named(HoursName::Wetlinks)) => WETLINKS.to_vec(),
             },
             grants: given.grants.clone().map(granted),
+            allowance: given.allowance.as_ref().map(|bucket| Allowance {
+                rate: bucket.rate,
+                volume: bucket.volume,
+                filled: bucket.filled.unwrap_or(1.0),
+            }),
             spike: given.spike.unwrap_or(usual.spike.into()),
             before: given.before.unwrap_or(usual.before),
             after: given.after.unwrap_or(AFTER),
@@ -175,6 +180,7 @@ impl Resolver<'_, '_, '_> {
                 path.key("grants")
             ));
         }
+        self.check_allowance(&starlink, &path);
         self.check_starlink(&starlink, &path);
         self.warn_of_edge_loss(&as_written, &starlink, &path);
         Some(LinkProfile::Starlink(starlink))
@@ -318,6 +324,24 @@ impl Resolver<'_, '_, '_> {
             let text = "obstructed_at differs between forward and backward: an outage takes each direction at another \
                         time of the slot";
             self.warn(path, text);
+        }
+    }
+
+    /// A limit that no slot reaches has no effect.
+    fn check_allowance(&mut self, starlink: &Starlink, path: &Path) {
+        let Some(allowance) = &starlink.allowance else { return };
+        if !(0.0..=1.0).contains(&allowance.filled) {
+            self.add(&path.key("allowance").key("filled"), "must be a share from 0 to 1", None);
+        }
+        let greatest = |factors: &[f64]| factors.iter().copied().reduce(f64::max).unwrap_or(1.0);
+        let fastest = starlink.rates.last().map_or(0.0, |rate| rate.bps_f64())
+            * greatest(&starlink.ripple)
+            * greatest(&starlink.hours);
+        // Within grants the link is faster than its rates say.
+        if starlink.grants.is_none() && fastest <= allowance.rate.bps_f64() {
+            let message = format!("has no effect: no slot is faster than its rate of {}", allowance.rate);
+            let help = "leave it out, or give it a rate below those of slots".to_owned();
+            self.add(&path.key("allowance"), message, Some(help));
         }
     }
 

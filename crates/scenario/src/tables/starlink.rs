@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use skyhop_base::{Duration, Rate};
+use skyhop_base::{Bytes, Duration, Rate};
 
 /// How links of an operator behave besides what is written, by name alone or with values.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
@@ -81,6 +81,8 @@ pub struct StarlinkFile {
     pub hours: Option<HoursFile>,
     /// Packets leave in grants only, as an uplink's do. Without it: at any time.
     pub grants: Option<GrantsFile>,
+    /// What the link may carry beyond a rate: a token bucket. Without it: all that its rates let pass.
+    pub allowance: Option<AllowanceFile>,
     /// Delay added around an edge. Without it: 15 to 25 ms (recorded: 0 ms).
     #[schemars(length(min = 2, max = 1001))]
     pub spike: Option<Vec<Duration>>,
@@ -170,6 +172,27 @@ pub struct GrantsFile {
     /// Quantiles of the time from the begin of a period to its grant. Without it: 0 to 2.75 ms, as recorded.
     #[schemars(length(min = 2, max = 1001))]
     pub shift: Option<Vec<Duration>>,
+}
+
+/// A token bucket before the transmitter: each bit that is sent takes a token, and packets wait where there are none.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AllowanceFile {
+    /// At which tokens come: the long-run rate of a link that is always busy, below the rates of its slots.
+    pub rate: Rate,
+    /// As many tokens are kept at most.
+    pub volume: Bytes,
+    /// Share of the volume that is there at the start. Without it: 1.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub filled: Option<f64>,
+}
+
+/// Every value of the token bucket.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Allowance {
+    pub rate: Rate,
+    pub volume: Bytes,
+    pub filled: f64,
 }
 
 /// Every value of the grants.
@@ -287,6 +310,9 @@ pub struct Starlink {
     /// None: packets leave at any time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub grants: Option<Grants>,
+    /// None: the rates of slots are all that limits the link.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub allowance: Option<Allowance>,
     pub spike: Vec<Duration>,
     pub before: Duration,
     pub after: Duration,

@@ -30,6 +30,7 @@ mod silent_flows;
 mod sky;
 mod split_connections;
 mod starlink;
+mod starlink_allowance;
 mod starts;
 mod support;
 mod tcp_options;

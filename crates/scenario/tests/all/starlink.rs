@@ -11,7 +11,7 @@ use skyhop_topology::CheckTimes;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
-fn scenario(value: &serde_json::Value) -> Scenario {
+pub(super) fn scenario(value: &serde_json::Value) -> Scenario {
     let scenario = Scenario::from_json(value, "test", &[]).unwrap_or_else(|problems| panic!("{problems}"));
     let again = Scenario::from_json(&scenario.canonical(), "canonical", &[]).unwrap();
     assert_eq!(again.hash(), scenario.hash(), "the canonical form is the same scenario");

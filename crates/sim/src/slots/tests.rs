@@ -39,6 +39,7 @@ fn bare() -> SlotConfig {
         stay: 0.0,
         in_flight_loss: 0.0,
         grants: None,
+        allowance: None,
     }
 }
 
@@ -433,4 +434,72 @@ fn an_edge_or_a_reroute_loses_what_arrives_before_the_new_path_could_carry_it() 
     let served = slots.serve(at(12_000), 125, Idle::Yes, &mut Meter::default());
     assert!(slots.loss(served.departure + slots.delay(served.departure)) < 1.0);
     assert!([0, 50, 11_999].iter().all(|&t| up.loss(at(t)) < 1.0), "no edge before the first one");
+}
+
+/// A slot of 80 Mbit/s, tokens of 24 Mbit/s, 3 MB of them.
+fn limited(filled: f64) -> SlotConfig {
+    let allowance = Some(Allowance { rate: 24_000_000, bytes: 3_000_000, filled });
+    SlotConfig { rates: vec![80_000_000], allowance, ..bare() }
+}
+
+/// Bytes of packets of 1500 B that a busy link has served by each of these instants, in ms from `from` on.
+fn carried(slots: &mut SlotScheduler, from: u64, until: &[u64]) -> Vec<u64> {
+    let (mut now, mut meter, mut sent) = (at(from), Meter::default(), 0);
+    let by = |end: &u64| {
+        loop {
+            let served = slots.clone().serve(now, 1500, Idle::No, &mut meter);
+            if served.departure > at(*end) {
+                return sent;
+            }
+            now = slots.serve(now, 1500, Idle::No, &mut meter).departure;
+            sent += 1500;
+        }
+    };
+    until.iter().map(by).collect()
+}
+
+#[test]
+fn an_allowance_lets_pass_its_volume_beyond_its_rate_and_then_its_rate_exactly() {
+    let mut slots = slots(&limited(1.0));
+    // Tokens go at 56 Mbit/s: 24 Mbit last 3/7 s, in which 30/7 MB pass; from then on 3 MB pass in a second.
+    let sent = carried(&mut slots, 0, &[400, 429, 1429, 10_429]);
+    assert_eq!(sent[0], 3_999_000, "400 ms at 80 Mbit/s: 2666 packets");
+    let near = |sent: u64, exact: f64| assert!((sent as f64 - exact).abs() <= 1501.0, "{sent} for {exact}");
+    // In any time t it is 3 MB + 3 MB/s · t, to one packet, over the edge at 12 s, too.
+    for (sent, t) in sent[1..].iter().zip([0.429, 1.429, 10.429]) {
+        near(*sent, 3e6 + 3e6 * t);
+    }
+    // Half a second without traffic gives half a second of tokens.
+    let later = carried(&mut slots, 10_929, &[11_929, 12_929]);
+    near(later[0], 1.5e6 + 3e6);
+    near(later[1], 1.5e6 + 6e6);
+}
+
+#[test]
+fn a_bucket_fills_no_further_than_its_volume_and_begins_as_full_as_it_is_told() {
+    for (filled, from, more) in [(0.0, 0, 0.0), (0.5, 0, 1.5e6), (0.0, 500, 1.5e6), (0.0, 9000, 3e6), (1.0, 9000, 3e6)]
+    {
+        let sent = carried(&mut slots(&limited(filled)), from, &[from + 2000])[0] as f64;
+        assert!((sent - 6e6 - more).abs() <= 1501.0, "{sent} with {filled} at {from} ms");
+    }
+}
+
+#[test]
+fn tokens_that_a_slower_slot_leaves_are_used_later_and_the_next_start_waits_for_tokens() {
+    // 12 Mbit/s leave half of the tokens, until the bucket is full.
+    let slow = SlotConfig { rates: vec![12_000_000], ..limited(0.0) };
+    assert_eq!(carried(&mut slots(&slow), 0, &[3000]), [4_500_000]);
+    let mut of_none = slots(&SlotConfig { rates: vec![12_000_000], ..limited(0.0) });
+    carried(&mut of_none, 0, &[500]);
+    of_none.config.rates = vec![80_000_000];
+    let sent = carried(&mut of_none, 500, &[1500])[0] as f64;
+    assert!((sent - 3e6 - 0.75e6).abs() <= 3001.0, "{sent}");
+    // 1500 B of an empty bucket are owed for 0.5 ms, whoever asks; the packet itself takes 0.15 ms.
+    let mut empty = slots(&limited(0.0));
+    let first = empty.serve(at(0), 1500, Idle::Yes, &mut Meter::default());
+    assert_eq!((first.start, first.departure), (at(0), Time::from_nanos(150_000)));
+    assert_eq!(empty.next_start(first.departure), Time::from_nanos(500_000));
+    assert_eq!(empty.next_start(at(2)), at(2));
+    let second = empty.serve(first.departure, 1500, Idle::No, &mut Meter::default());
+    assert_eq!((second.start, second.busy), (Time::from_nanos(500_000), Duration::from_nanos(150_000)));
 }
