@@ -659,14 +659,13 @@ def test_transfers_since_2025_have_the_set_of_their_dishes(tmp_path: Path) -> No
     for row, name in zip(rows, sets, strict=True):
         assert f'simulated with values = "{name}"' in row.note
     assert "the set of transfers since 2025: by its own clock this one began in 2025" in rows[1].note
-    # Rates that hold for minutes take more runs.
-    assert ["mean of 20 runs is known to" in row.note for row in rows] == [False, True, False, False]
     assert "mean of 5 runs is known to" in rows[0].note
     assert "no download with TCP is behind this set" in rows[3].note and "no download" not in rows[1].note
     # Fewer losses and shorter round trips.
     assert rows[1].simulated > 1.3 * rows[0].simulated
     # A fit takes the place of all sets.
     assert all("simulated with the fit" in row.note for row in goodput({"values": "loaded"}))
+    # Rates that hold for minutes take more runs.
     held = goodput({"values": "loaded", "rate_correlation": 0.9})
     assert ["mean of 20 runs" in row.note for row in held] == [True, True, True, False]
     trips = made(20)

@@ -4,8 +4,9 @@ use super::Resolver;
 use super::starlink_sets::{AFTER, Usual, in_few_words, lengths};
 use super::wires::SendDirection;
 use crate::format::{
-    CountsName, DropTailFile, GrantsFile, HoursFile, HoursName, LinkProfileFile, LinkProfileName, LinkProfileOptions,
-    QueueFile, QueueOptions, StarlinkDirection, StarlinkFile, StarlinkValues, UpToFile,
+    AllowanceOrNone, CountsName, DropTailFile, GrantsFile, HoursFile, HoursName, LinkProfileFile, LinkProfileName,
+    LinkProfileOptions, NoAllowance, QueueFile, QueueOptions, StarlinkDirection, StarlinkFile, StarlinkValues,
+    UpToFile,
 };
 use crate::scenario::{Allowance, Direction, Grants, LinkProfile, Starlink};
 use crate::tree::Path;
@@ -104,7 +105,7 @@ impl Resolver<'_, '_, '_> {
         let reroute = given.reroute.unwrap_or(of_set);
         let own_times = given.reroute_at.is_some();
         let (own_jitter, own_busy) = (given.jitter.is_some(), given.busy_jitter.is_some());
-        let starlink = Starlink {
+        let mut starlink = Starlink {
             every,
             at: given.at.unwrap_or(SLOT_AT),
             rates,
@@ -122,11 +123,13 @@ impl Resolver<'_, '_, '_> {
                 Some(HoursFile::Named(HoursName::Wetlinks)) => WETLINKS.to_vec(),
             },
             grants: given.grants.clone().map(granted),
-            allowance: given.allowance.as_ref().map(|bucket| Allowance {
-                rate: bucket.rate,
-                volume: bucket.volume,
-                filled: bucket.filled.unwrap_or(1.0),
-            }),
+            allowance: match &given.allowance {
+                None => usual.allowance,
+                Some(AllowanceOrNone::Named(NoAllowance::None)) => None,
+                Some(AllowanceOrNone::Bucket(bucket)) => {
+                    Some(Allowance { rate: bucket.rate, volume: bucket.volume, filled: bucket.filled.unwrap_or(1.0) })
+                }
+            },
             spike: given.spike.unwrap_or(usual.spike.into()),
             before: given.before.unwrap_or(usual.before),
             after: given.after.unwrap_or(AFTER),
@@ -180,7 +183,7 @@ impl Resolver<'_, '_, '_> {
                 path.key("grants")
             ));
         }
-        self.check_allowance(&starlink, &path);
+        self.check_allowance(&as_written, &mut starlink, &path);
         self.check_starlink(&starlink, &path);
         self.warn_of_edge_loss(&as_written, &starlink, &path);
         Some(LinkProfile::Starlink(starlink))
@@ -327,8 +330,9 @@ impl Resolver<'_, '_, '_> {
         }
     }
 
-    /// A limit that no slot reaches has no effect.
-    fn check_allowance(&mut self, starlink: &Starlink, path: &Path) {
+    /// A limit that no slot reaches has no effect: one that is written is an error, that of a set is left out with a
+    /// warning.
+    fn check_allowance(&mut self, given: &StarlinkFile, starlink: &mut Starlink, path: &Path) {
         let Some(allowance) = &starlink.allowance else { return };
         if !(0.0..=1.0).contains(&allowance.filled) {
             self.add(&path.key("allowance").key("filled"), "must be a share from 0 to 1", None);
@@ -338,10 +342,17 @@ impl Resolver<'_, '_, '_> {
             * greatest(&starlink.ripple)
             * greatest(&starlink.hours);
         // Within grants the link is faster than its rates say.
-        if starlink.grants.is_none() && fastest <= allowance.rate.bps_f64() {
-            let message = format!("has no effect: no slot is faster than its rate of {}", allowance.rate);
+        if starlink.grants.is_some() || fastest > allowance.rate.bps_f64() {
+            return;
+        }
+        let message = format!("has no effect: no slot is faster than its rate of {}", allowance.rate);
+        let at = path.key("allowance");
+        if given.allowance.is_some() {
             let help = "leave it out, or give it a rate below those of slots".to_owned();
-            self.add(&path.key("allowance"), message, Some(help));
+            self.add(&at, message, Some(help));
+        } else {
+            self.warn(&at, format!("that of the set of values {message}, so it is left out"));
+            starlink.allowance = None;
         }
     }
 
