@@ -111,15 +111,15 @@ def map_of(state: Mapping[str, Any]) -> Any:
         {"time_s": [at_s] * len(pairs), "link": names, "up": [True] * len(pairs)},
         schema={"time_s": pl.Float64, "link": text, "up": pl.Boolean},
     )
-    ways = {flow["flow"]: way_of(flow["hops"]) for flow in state["flows"]}
+    path_of_flow = {flow["flow"]: path_of(flow["hops"]) for flow in state["flows"]}
     paths = pl.DataFrame(
-        {"time_s": [at_s] * len(ways), "flow": list(ways), "path": list(ways.values())},
+        {"time_s": [at_s] * len(path_of_flow), "flow": list(path_of_flow), "path": list(path_of_flow.values())},
         schema={"time_s": pl.Float64, "flow": text, "path": text},
     )
     return worldmap.world_map(_positions(state), links, changes, paths, at_s=at_s, stations=stations_in(state))
 
 
-def way_of(hops: Sequence[Mapping[str, Any]]) -> str:
+def path_of(hops: Sequence[Mapping[str, Any]]) -> str:
     """Nodes from end to end, as the table of paths has them."""
     return " > ".join([hops[0]["from"], *(hop["to"] for hop in hops)]) if hops else ""
 
@@ -338,7 +338,7 @@ def explained(
     changes: pl.DataFrame, paths: pl.DataFrame | None, drops: pl.DataFrame | None, *, station: str | None = None
 ) -> list[tuple[dict[str, Any], list[str]]]:
     """Each handover, as a row of the table, and what to say about it."""
-    ways = _Ways(paths)
+    history = _Paths(paths)
     found = []
     # A terminal's new gateway is recorded for each of its flows.
     for row in changes.unique(maintain_order=True).iter_rows(named=True):
@@ -346,9 +346,9 @@ def explained(
             continue
         time_s = row["time_s"]
         lines = [f"{time_s:.3f} s  {row['terminal']}: {_change(row)}"]
-        lines += ways.new(time_s, row["terminal"])
+        lines += history.new(time_s, row["terminal"])
         if drops is not None:
-            lines += _losses(drops, ways.flows(time_s, row["terminal"]), time_s, row["terminal"])
+            lines += _losses(drops, history.flows(time_s, row["terminal"]), time_s, row["terminal"])
         found.append((row, lines))
     return found
 
@@ -396,7 +396,7 @@ def _change(row: dict[str, Any]) -> str:
     return f"{text} ({which} stands at {row['elevation_deg']:.1f}°, {row['slant_range_km']:.0f} km away)"
 
 
-class _Ways:
+class _Paths:
     """The paths of flows through the network over time, from the table of paths."""
 
     def __init__(self, paths: pl.DataFrame | None) -> None:
@@ -407,9 +407,9 @@ class _Ways:
         for row in paths.iter_rows(named=True) if paths is not None else ():
             path = row["path"] or ""
             steps = nodes.setdefault(path, path.split(" > ") if path else [])
-            ways = self.of.setdefault(row["flow"], [])
-            self.at.setdefault(row["time_s"], []).append((row["flow"], len(ways)))
-            ways.append((row["time_s"], steps, row["delay_s"]))
+            used = self.of.setdefault(row["flow"], [])
+            self.at.setdefault(row["time_s"], []).append((row["flow"], len(used)))
+            used.append((row["time_s"], steps, row["delay_s"]))
 
     def new(self, time_s: float, terminal: str) -> list[str]:
         """How the paths of flows through the terminal changed at a moment."""
@@ -430,10 +430,10 @@ class _Ways:
     def flows(self, time_s: float, terminal: str) -> set[str]:
         """Flows whose path led through the terminal before a moment, or does within the time after."""
         found = set()
-        for flow, ways in self.of.items():
-            first = max(0, bisect.bisect_left(ways, time_s, key=lambda way: way[0]) - 1)
-            last = bisect.bisect_left(ways, time_s + AFTERMATH_S, key=lambda way: way[0])
-            if any(terminal in nodes for _, nodes, _ in ways[first:last]):
+        for flow, used in self.of.items():
+            first = max(0, bisect.bisect_left(used, time_s, key=lambda path: path[0]) - 1)
+            last = bisect.bisect_left(used, time_s + AFTERMATH_S, key=lambda path: path[0])
+            if any(terminal in nodes for _, nodes, _ in used[first:last]):
                 found.add(flow)
         return found
 
