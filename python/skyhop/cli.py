@@ -372,12 +372,8 @@ def _run_study(found: Study, folder: Path, *, renew: bool, keep: Path, quiet: bo
     _warn_all(outcome.warnings)
     readme = found.folder / "README.md"
     if renew and not found.left_out:
-        # A run without the parts that take long would put "not run" in the place of their numbers.
-        is_shorter = found.takes_long and not found.full
-        if is_shorter and prose.is_of_full_run(readme.read_text(encoding="utf-8")):
+        if not defined(lambda: prose.renew(readme, outcome)):
             typer.echo(f"{readme}: stays as it is: its results are those of a run with --full", err=True)
-        else:
-            defined(lambda: prose.renew(readme, outcome))
         for document in prose.documents(found):
             defined(lambda document=document: prose.renew_others(document, outcome))  # type: ignore[misc]
     stale = defined(lambda: prose.stale(readme, outcome))
