@@ -361,6 +361,10 @@ def test_renewing_without_the_long_parts_keeps_the_results_of_a_full_run(
     assert (folder / "README.md").read_text(encoding="utf-8") == readme
     cli._run_study(dataclasses.replace(studies.load(folder), full=True), out, renew=True, keep=keep, quiet=False)
     assert "| long |" in (folder / "README.md").read_text(encoding="utf-8")
+    # A full run replaces the results of one without --full.
+    (folder / "README.md").write_text(readme.replace(" --full", ""), encoding="utf-8")
+    cli._run_study(dataclasses.replace(studies.load(folder), full=True), out, renew=True, keep=keep, quiet=False)
+    assert "run queues --full --renew`" in (folder / "README.md").read_text(encoding="utf-8")
 
 
 def test_a_readme_of_a_full_run_is_judged_where_nothing_takes_long_any_more(
