@@ -42,6 +42,8 @@ def planes(
     """List orbital planes and how many satellites +Grid leaves without a partner in a neighbouring plane."""
     if as_json and left_out:
         terminal.fail("--left-out has no effect with --json, which has these satellites, too")
+    if constellation == "geo":
+        terminal.fail("geo: geostationary satellites stand at longitudes that a scenario chooses, and have no planes")
     if not is_elements(constellation):
         # Satellites of a preset are in planes by definition, and start at the same places whatever the time.
         for option, given in (("--from", begin), ("--csv", csv), ("--left-out", left_out or None)):

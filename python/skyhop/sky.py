@@ -52,7 +52,7 @@ def register(app: typer.Typer) -> None:
 
 def sky(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Scenario file (TOML).", show_default=False)],
-    at: Annotated[str, typer.Option("--at", metavar="TIME", help='Moment: "63 s", "2 min".')] = "0 s",
+    at: Annotated[str, typer.Option("--at", metavar="TIME", help='Time in the run: "63 s", "2 min".')] = "0 s",
     out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Map, as SVG or PNG.")] = None,
     coverage: Annotated[
         Path | None, typer.Option("--coverage", metavar="FILE", help="Map of satellites in view, as SVG or PNG.")
@@ -61,7 +61,7 @@ def sky(
     overrides: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change one key.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
-    """Print, and draw, satellites, stations and paths at a moment of a run with this seed."""
+    """Print satellites, stations and paths at a time of a run with this seed, and draw them on a map."""
     scenario = terminal.read_scenario(file, overrides)
     moment = terminal.seconds(at)
     if moment > scenario.duration_s:
@@ -168,13 +168,16 @@ def passes(
         str, typer.Option("--constellation", metavar="FILE", help="A file of elements, or a preset.")
     ],
     begin: Annotated[
-        str | None, typer.Option("--from", metavar="UTC", help='"2025-10-07T12:00:00Z"; with elements by default now.')
+        str | None,
+        typer.Option(
+            "--from", metavar="UTC", help='Begin of the list: "2025-10-07T12:00:00Z"; with elements by default now.'
+        ),
     ] = None,
-    hours: Annotated[float, typer.Option("--hours", min=0.001, max=2400.0, help="How long to look.")] = 24.0,
-    mask: Annotated[float, typer.Option("--mask", min=0.0, max=89.9, help="Least elevation, degrees.")] = 10.0,
+    hours: Annotated[float, typer.Option("--hours", min=0.001, max=2400.0, help="Length of the list, hours.")] = 24.0,
+    mask: Annotated[float, typer.Option("--mask", min=0.0, max=89.9, help="Lowest elevation, degrees.")] = 10.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
-    """List when satellites are in sight of a place."""
+    """List the times at which satellites are above a place."""
     if constellation == "geo":
         terminal.fail("--constellation geo: geostationary satellites neither rise nor set")
     options = {"stations.station": "--station", "constellation.epoch": "--from", "constellation": "--constellation"}
@@ -262,7 +265,7 @@ def _hint(wanted: str, names: list[str]) -> str:
 
 
 def presets(
-    name: Annotated[str | None, typer.Argument(metavar="NAME", help="One of them.", show_default=False)] = None,
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Only this preset.", show_default=False)] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
     """List the constellations that a scenario may name, with their sources."""
@@ -299,10 +302,12 @@ def presets(
 
 def handovers(
     run_folder: RunFolder,
-    station: Annotated[str | None, typer.Option("--station", metavar="NAME", help="Only this one.")] = None,
+    station: Annotated[
+        str | None, typer.Option("--station", metavar="NAME", help="Only handovers of this station.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
-    """Explain each change of satellite: which, when, why, and what it did to flows and packets."""
+    """Explain each handover: which, when, why, and its effect on flows and packets."""
     text, tables = _of_run(run_folder, "handovers", "paths", "drops")
     changes, paths, drops = tables
     if changes is None:
@@ -483,17 +488,21 @@ def _table(file: Path) -> pl.DataFrame | None:
 
 def export_sky(
     run_folder: RunFolder,
-    czml: Annotated[Path | None, typer.Option("--czml", metavar="FILE", help="For Cesium: all of the run.")] = None,
-    geojson: Annotated[Path | None, typer.Option("--geojson", metavar="FILE", help="For map tools: a moment.")] = None,
+    czml: Annotated[Path | None, typer.Option("--czml", metavar="FILE", help="The whole run, for Cesium.")] = None,
+    geojson: Annotated[
+        Path | None, typer.Option("--geojson", metavar="FILE", help="One point in time, for map tools.")
+    ] = None,
     at: Annotated[
-        str | None, typer.Option("--at", metavar="TIME", help="Moment of the GeoJSON; by default the start.")
+        str | None, typer.Option("--at", metavar="TIME", help="Time of the GeoJSON; by default the start.")
     ] = None,
     step: Annotated[
         str | None,
-        typer.Option("--step", metavar="TIME", help="Between positions in CZML; by default 60 s, less in short runs."),
+        typer.Option(
+            "--step", metavar="TIME", help="Time between positions in CZML; by default 60 s, less in short runs."
+        ),
     ] = None,
 ) -> None:
-    """Write the sky of a run as CZML or GeoJSON."""
+    """Write satellites, stations and paths of a run as CZML or GeoJSON."""
     from skyhop import czml as globe
 
     if czml is None and geojson is None:

@@ -211,6 +211,7 @@ def test_a_catalogue_of_which_no_satellite_is_left_out_needs_no_warning(tmp_path
 
 def test_errors_of_the_command_name_what_was_typed(tmp_path: Path) -> None:
     assert "FILE" in call("planes", tmp_path / "none.tle").stderr
+    assert "geo: geostationary satellites" in call("planes", "geo").stderr
     lone = tmp_path / "lone.tle"
     lone.write_text("\n".join(["one", *tle(1, (60, 0, 1e-4, 0, 0, 15.0))]) + "\n", encoding="utf-8")
     found = call("planes", lone)
