@@ -27,6 +27,22 @@ struct Line<'p> {
     radius_km: f64,
 }
 
+impl Line<'_> {
+    /// [`by_phase`] for members in any order: slots of a file need not ascend in the direction of flight.
+    fn by_phase(&self, next: &Line<'_>, offset: f64) -> Match {
+        let [(here, h), (there, t)] = [self, next].map(|line| {
+            let mut order: Vec<usize> = (0..line.phases.len()).collect();
+            order.sort_by(|&a, &b| line.phases[a].total_cmp(&line.phases[b]).then(a.cmp(&b)));
+            let phases: Vec<f64> = order.iter().map(|&n| line.phases[n]).collect();
+            (order, phases)
+        });
+        let found = by_phase(&h, &t, offset);
+        let mut pairs: Vec<(usize, usize)> = found.pairs.iter().map(|&(i, j)| (here[i], there[j])).collect();
+        pairs.sort_unstable();
+        Match { pairs, ..found }
+    }
+}
+
 /// The satellites of one plane and their partners in the next, as indices into the planes.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Match {
@@ -77,7 +93,7 @@ impl Links<'_> {
             let is_by_phase = is_last || neighbours == PlaneNeighbours::ByPhase;
             let found = match is_by_phase {
                 false => self.by_slot(here, there),
-                true => by_phase(&here.phases, &there.phases, offset),
+                true => here.by_phase(there, offset),
             };
             offset += found.ahead_deg;
             let [here, there] = [here.plane, there.plane];
