@@ -423,6 +423,12 @@ def test_transfers_of_every_kind_are_read(tmp_path: Path) -> None:
     udp = read(datagrams)
     # Two streams of the target each; of what was sent, 90 % came.
     assert (udp.offered_bps, udp.lost, udp.mean_bps) == (10e6, 0.1, 9e6)
+    # The report of the server itself: its intervals count arrivals, and losses do not count twice.
+    for interval in datagrams["intervals"]:
+        interval["sum"]["sender"] = False
+    own = read(datagrams)
+    assert own.as_received and not udp.as_received
+    assert (own.mean_bps, own.lost) == (10e6, 0.1)
     document = iperf3(1, 20e6, 30, omit=3)
     for interval in document["intervals"][:3]:
         interval["sum"]["omitted"] = True
