@@ -744,6 +744,14 @@ def test_what_a_server_printed_is_read(tmp_path: Path) -> None:
     assert set(told.packets_each) == {2000} and set(told.lost_each) == {40}
     # 1,960 datagrams arrived, which three digits of a rate would not say.
     assert told.rate_bps == pytest.approx(np.full(30, 1960 * 1448 * 8))
+    # Datagrams that arrive after an interval which counts them as lost are subtracted there, not here.
+    text = printed(1, 30, tail=lost).split("40/2000")
+    text = "40/2000".join(text[:8]) + "-60/2000" + "40/2000".join(text[8:])
+    late = read({**up, "server_output_text": text})
+    assert late.lost_each is not None and late.lost_each.tolist() == [40] * 5 + [20, 0, 0] + [40] * 22
+    assert late.rate_bps[7] == pytest.approx(2060 * 1448 * 8)
+    with pytest.raises(ValueError, match="finite numbers"):
+        read({**up, "server_output_text": text.replace(" 40/2000", " 0/2000")})
     four = read(
         {
             **iperf3(4, 96e6, 30, protocol="UDP", target_bitrate=24_000_000, blksize=1448),

@@ -148,6 +148,7 @@ def _transfer(document: dict[str, Any], name: str) -> Transfer:
     of_receiver = [[one["sum"].get(key) for one in received] for key in ("packets", "lost_packets")]
     told = is_udp and not any(None in each for each in of_receiver)
     packets_each, lost_each = np.array(of_receiver, dtype=float) if told else (None, None)
+    lost_each = None if lost_each is None else _without_late(lost_each)
     wire_factor = _wire_factor(start, is_udp)
     if begins.size < 2 or lengths.min() <= 0:
         raise _Refused(f"{name}: {begins.size} intervals that count, two are needed")
@@ -199,6 +200,24 @@ def _transfer(document: dict[str, Any], name: str) -> Transfer:
         error=str(document["error"]) if document.get("error") else None,
         all_until_s=_all_until_s(received, streams),
     )
+
+
+def _without_late(lost_each: Floats) -> Floats:
+    """Losses of each interval without datagrams that arrived in a later one.
+
+    iperf3 subtracts such a datagram from the losses of the interval in which it arrives, which may become negative.
+    Here it is subtracted from the intervals before. A rest that no interval before has stays negative.
+    """
+    late = 0.0
+    found: Floats = lost_each.copy()
+    for place in range(found.size - 1, -1, -1):
+        late += min(found[place], 0.0)
+        found[place] = max(found[place], 0.0)
+        arrived = min(found[place], -late)
+        found[place] -= arrived
+        late += arrived
+    found[:1] += late
+    return found
 
 
 def _of_server(document: dict[str, Any], is_udp: bool, name: str) -> list[dict[str, Any]]:

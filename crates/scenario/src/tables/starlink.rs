@@ -123,8 +123,8 @@ pub struct StarlinkFile {
     /// directions at once, and only on wires. Without it: 0 (lagos-2023: 0.308).
     #[schemars(range(min = 0.0, max = 0.95))]
     pub stay: Option<f64>,
-    /// Probability that an edge, or a reroute, loses all packets that are under way: what arrives before a packet over
-    /// the new path could, in both directions at once. Without it: 0 (lagos-2023: 0.31).
+    /// Probability that an edge, or a reroute, loses all packets in flight: those that arrive before a packet over the
+    /// new path could, in both directions at once. Without it: 0 (lagos-2023: 0.31).
     #[schemars(range(min = 0.0, max = 1.0))]
     pub in_flight_loss: Option<f64>,
 }
@@ -352,7 +352,7 @@ pub struct Starlink {
     /// Zero: each slot has a path of its own.
     #[serde(skip_serializing_if = "is_zero")]
     pub stay: f64,
-    /// Zero: what is under way at an edge arrives.
+    /// Zero: packets in flight at an edge arrive.
     #[serde(skip_serializing_if = "is_zero")]
     pub in_flight_loss: f64,
 }
