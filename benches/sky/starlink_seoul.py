@@ -1,15 +1,19 @@
-"""The set "seoul-2026" of the profile `starlink`: what it rests on, and transfers that it has not seen.
+"""The set "seoul-2026" of the profile `starlink`: what it rests on, and transfers that were not fitted.
 
 `python benches/sky/starlink_seoul.py [--seeds 5]` prints the tables of `docs/models/starlink.md`, "A dish of 2026". The
-numbers are what iperf3 says at its end in files of github.com/dlawogud000/starlink-TCP (`logs/`, April 2026: Linux 6.8,
-Seoul). Files until 8 April were fitted, those from 11 April on judge; which is which was decided by their names. The
-delay of the wire is the one at which the least smoothed round trip is the recorded one, as in `skyhop validate`.
+numbers are what iperf3 says in files of github.com/dlawogud000/starlink-TCP and starlink-TCP-Server (`logs/`, April
+2026: Linux 6.8, Seoul). Files until 8 April were fitted, those from 11 April on judge; which is which was decided by
+their names. The delay of the wire is the one at which the least smoothed round trip is the recorded one, as in
+`skyhop validate`. Files before it tell how much of the volume a file finds.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import math
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from typing import Any
 
 import numpy as np
@@ -81,8 +85,51 @@ JUDGING = uploads(
 """
 )
 
-#: Floods of datagrams that were not fitted: Mbit/s offered, second of the minute, Mbit/s received.
-FLOODS = [("20260413_110518_udp_none_uplink_50M_upd_loss_test01", 50, 18, 34.6)]
+
+@dataclass(frozen=True)
+class Flood:
+    """A file: Mbit/s of datagrams offered, length, and Mbit/s received; where the arrivals fall, as `fall` finds it."""
+
+    name: str
+    offered_mbps: int
+    length_s: int
+    mbps: float
+    fall_s: float
+    before_mbps: float
+    after_mbps: float
+
+    @property
+    def begin_s(self) -> int:
+        """Second of the minute."""
+        return int(began_s(self.name) % 60)
+
+
+def floods(table: str) -> list[Flood]:
+    """One flood a line, with the fields of `Flood`."""
+    rows = [line.split() for line in table.strip().splitlines()]
+    return [Flood(name, int(offered), int(length), *map(float, measured)) for name, offered, length, *measured in rows]
+
+
+#: What the server received of floods up, by its own report (`logs/*/server_iperf.json` of starlink-TCP-Server; of the
+#: last one `server_output_text`). Levels count IP packets: 1,476 bytes each.
+FLOODS = floods(
+    """
+20260407_150204_udp_uplink_auto_80Mbps_5 100 300 31.83 65 78.3 19.8
+20260407_153927_udp_uplink_auto_50Mbps 50 300 33.89 149 45.9 23.3
+20260408_123025_udp_uplink_auto_40Mbps 40 300 34.03 196 39.6 25.5
+20260408_125303_udp_uplink_auto_50Mbps 50 300 36.50 143 50.2 25.3
+20260408_133027_udp_uplink_auto_70Mbps_4m 70 240 37.91 76 70.4 24.0
+20260408_133646_udp_uplink_auto_80Mbps_3m 80 180 39.13 70 74.4 17.9
+20260408_135208_udp_uplink_auto_60Mbps_3m 60 180 43.73 101 60.1 24.7
+"""
+)
+
+#: A flood that was not fitted.
+JUDGING_FLOOD = floods("20260413_110518_udp_none_uplink_50M_upd_loss_test01 50 300 34.64 128 49.7 24.6")[0]
+
+#: 100 Mbit/s in five parts of 60 s, 11 April, not fitted: seconds from the first begin, Mbit/s received.
+PARTS = [(0, 85.43), (65, 31.34), (131, 25.16), (197, 27.68), (262, 25.54)]
+PARTS_NAME = "20260411_165418_udp_uplink_auto_chunked"
 
 #: A stream of datagrams that the link carries (30 Mbit/s, 2026-04-07): ms that an edge loses beyond other times.
 STREAM_OUTAGE_MS = 1.3
@@ -106,26 +153,92 @@ def outages_ms() -> list[float]:
     return [*found, STREAM_OUTAGE_MS]
 
 
-def wire(delay_ms: float, keys: dict[str, Any]) -> dict[str, Any]:
-    """A link with the profile. `forward` is what the uplink has besides, `own` what its profile has."""
-    forward = keys.get("forward", {})
-    profile = {"starlink": {"values": keys["values"]}}
-    if "own" in keys:
-        forward = {**forward, "profile": {"starlink": {"values": keys["values"], **keys["own"]}}}
-    return {"between": ["terminal", "server"], "delay": f"{delay_ms:.3f} ms", "profile": profile, "forward": forward}
+#: Bytes of IP packets over bytes of user data.
+WIRE: dict[type, float] = {Upload: 1500 / SEGMENT_B, Flood: 1476 / SEGMENT_B}
+
+
+def began_s(name: str) -> float:
+    """When a file began, in s, by its name, whose clock is that of Seoul."""
+    return datetime.strptime(name[:15], "%Y%m%d_%H%M%S").replace(tzinfo=timezone.utc).timestamp()
+
+
+def fall(received_mbps: Any) -> tuple[float, float, float]:
+    """The second after which the arrivals of a flood are lower, and their mean before and after, in Mbit/s.
+
+    Two levels fit the arrivals best with the fall at this second (least squares).
+    """
+    squares = [
+        float(np.sum((received_mbps[:at] - received_mbps[:at].mean()) ** 2))
+        + float(np.sum((received_mbps[at:] - received_mbps[at:].mean()) ** 2))
+        for at in range(3, len(received_mbps) - 2)
+    ]
+    at = 3 + int(np.argmin(squares))
+    return float(at), float(received_mbps[:at].mean()), float(received_mbps[at:].mean())
+
+
+def allowance_of(values: str) -> dict[str, Any] | None:
+    """The limit on volume that a set has up; None where it has none."""
+    profile = {"starlink": {"values": values}}
+    # In the canonical form the first end is the one that comes first in the alphabet.
+    link = {"between": ["dish", "server"], "delay": "25 ms", "profile": profile}
+    canonical = json.loads(api.scenario({"duration": "1 s", "links": [link]}).canonical_json())
+    found = canonical["links"][0]["forward"]["profile"]["starlink"].get("allowance")
+    return None if found is None else dict(found)
+
+
+def filled(name: str, allowance: dict[str, Any]) -> float:
+    """The share of the volume that is there when a file begins, by what the files before it received.
+
+    The first one finds all of it.
+    """
+    rate = float(allowance["rate"].removesuffix(" Mbit/s"))
+    volume = 8 * float(allowance["volume"].removesuffix(" B")) / 1e6
+    level, at_s = volume, -math.inf
+    before = [(began_s(one.name), one.length_s, one.mbps, WIRE[type(one)]) for one in (*FITTED, *JUDGING, *FLOODS)]
+    for begin_s, length_s, mbps, headers in sorted(before):
+        level = volume if at_s == -math.inf else min(volume, level + rate * (min(begin_s, began_s(name)) - at_s))
+        if begin_s >= began_s(name):
+            break
+        level = min(max(level + (rate - headers * mbps) * length_s, 0.0), volume)
+        at_s = begin_s + length_s
+    return level / volume
+
+
+def wire(delay_ms: float, begin_s: float, keys: dict[str, Any]) -> dict[str, Any]:
+    """A link with the profile, whose t = 0 is a second of the minute.
+
+    `forward` is what the uplink has besides, `own` what its profile has.
+    """
+    profile = {"values": keys["values"], "at": f"{(12 - begin_s) % 15} s"}
+    up = {**keys.get("forward", {}), "profile": {"starlink": {**profile, **keys.get("own", {})}}}
+    return {
+        "between": ["terminal", "server"],
+        "delay": f"{delay_ms:.3f} ms",
+        "profile": {"starlink": profile},
+        "forward": up,
+    }
+
+
+def keys_of(name: str, keys: dict[str, Any]) -> dict[str, Any]:
+    """The keys for a file, which begins with what the files before it left of the volume."""
+    if (allowance := allowance_of(keys["values"])) is None:
+        return keys
+    limit = {"allowance": {**allowance, "filled": round(filled(name, allowance), 3)}}
+    return {**keys, "own": {**limit, **keys.get("own", {})}}
 
 
 def simulated(one: Upload, keys: dict[str, Any], seed: int) -> tuple[float, float, float]:
     """Mbit/s of all flows, % of segments sent again, mean smoothed round trip in ms."""
+    own = keys_of(one.name, keys)
 
     def run(delay_ms: float, length_s: float) -> Any:
         flow = {"from": "terminal", "to": "server", "tcp": {"name": one.control, "send_buffer": "16 MB"}}
         return api.run(
             {
-                "duration": f"{one.begin_s + length_s} s",
+                "duration": f"{length_s} s",
                 "profile": "linux",
-                "links": [wire(delay_ms, keys)],
-                "flows": [{"name": f"f{n}", **flow, "start": f"{one.begin_s} s"} for n in range(one.flows)],
+                "links": [wire(delay_ms, one.begin_s, own)],
+                "flows": [{"name": f"f{n}", **flow} for n in range(one.flows)],
                 "records": {"grid": "1 s"},
             },
             seed=seed,
@@ -141,22 +254,40 @@ def simulated(one: Upload, keys: dict[str, Any], seed: int) -> tuple[float, floa
     return mbps / 1e6, 100 * again / sent, float(np.mean(smoothed(found)))
 
 
-def datagrams(mbps: float, begin_s: int, keys: dict[str, Any], seed: int) -> tuple[float, Any]:
-    """Mbit/s that arrive of a stream or flood up, in 300 s, and how many datagrams are lost in each second."""
+def datagrams(mbps: float, begin_s: int, length_s: int, keys: dict[str, Any], seed: int) -> tuple[Any, Any]:
+    """Of a stream or flood up, each second: Mbit/s of user data that arrive, and how many datagrams are lost."""
     udp = {"udp": {"header": "28 B"}}
     rate = {"application": {"constant_rate": {"rate": f"{mbps} Mbit/s", "payload": f"{SEGMENT_B} B"}}}
     found = api.run(
         {
-            "duration": f"{begin_s + 300} s",
+            "duration": f"{length_s} s",
             "profile": "linux",
-            "links": [wire(25, keys)],
-            "flows": [{"name": "f", "from": "terminal", "to": "server", **udp, **rate, "start": f"{begin_s} s"}],
+            "links": [wire(25, begin_s, keys)],
+            "flows": [{"name": "f", "from": "terminal", "to": "server", **udp, **rate}],
+            "records": {"grid": "1 s"},
         },
         seed=seed,
     )
     up = found.drops.filter(found.drops["link"] == "terminal->server")
-    each = np.histogram(up["time_s"].to_numpy() - begin_s, np.arange(301))[0]
-    return float(found.flows["goodput_bps"][0]) / 1e6, each
+    each = np.histogram(up["time_s"].to_numpy(), np.arange(length_s + 1))[0]
+    return found.flow_series["goodput_bps"].to_numpy() / 1e6, each
+
+
+def parts(keys: dict[str, Any], seed: int) -> list[float]:
+    """Mbit/s of user data that arrive of each part of `PARTS`."""
+    udp = {"udp": {"header": "28 B"}}
+    rate = {"application": {"constant_rate": {"rate": "100 Mbit/s", "payload": f"{SEGMENT_B} B"}}}
+    flow = {"from": "terminal", "to": "server", **udp, **rate}
+    found = api.run(
+        {
+            "duration": f"{PARTS[-1][0] + 61} s",
+            "profile": "linux",
+            "links": [wire(25, began_s(PARTS_NAME) % 60, keys)],
+            "flows": [{"name": f"f{at}", **flow, "start": f"{at} s", "stop": f"{at + 60} s"} for at, _ in PARTS],
+        },
+        seed=seed,
+    )
+    return [8 * count / 60e6 for count in found.flows["bytes_delivered"].to_list()]
 
 
 def off(ours: float, theirs: float) -> str:
@@ -184,6 +315,37 @@ def table(uploads: list[Upload], keys: dict[str, Any], seeds: range) -> dict[str
     return {key: [float(value) for value in np.mean(pairs, axis=0)] for key, pairs in means.items()}
 
 
+def falls(floods: list[Flood], keys: dict[str, Any], seeds: range) -> None:
+    """Prints, for each flood, when its arrivals fall, the levels before and after, and how full it found the volume."""
+    print("| flood | volume left | falls after, s | before, Mbit/s | after, Mbit/s | user data, Mbit/s |")
+    print("|---|---:|---|---|---|---|")
+    for one in floods:
+        own = keys_of(one.name, keys)
+        runs = [datagrams(one.offered_mbps, one.begin_s, one.length_s, own, seed)[0] for seed in seeds]
+        wire_mbps = WIRE[Flood] * np.array(runs)
+        found = [(*fall(run), float(np.mean(each))) for run, each in zip(wire_mbps, runs, strict=True)]
+        recorded = (one.fall_s, one.before_mbps, one.after_mbps, one.mbps)
+        cells = [
+            f"{theirs:g}: {spread(list(ours), mean_and_interval(list(ours))[1], digits)}"
+            for theirs, ours, digits in zip(recorded, np.array(found).T, (0, 1, 1, 1), strict=True)
+        ]
+        left = own.get("own", {}).get("allowance", {}).get("filled", 1.0)
+        print(
+            f"| `{one.name[:15]}`, {one.offered_mbps} Mbit/s | {100 * left:.0f} % | {' | '.join(cells)} |", flush=True
+        )
+
+
+def evidence() -> None:
+    """Prints what floods tell of a limit on volume: a rate, and a volume at that rate."""
+    # Floods that offer much more than the link carries lose more than a limit takes.
+    rates = [one.after_mbps for one in FLOODS if one.offered_mbps <= 70]
+    rate, half = mean_and_interval(rates)
+    print("level after the fall, Mbit/s:", *rates, f"mean {rate:.1f} ± {half:.1f} (95 %)")
+    volumes = [(one.before_mbps - rate) * one.fall_s / 8 for one in FLOODS]
+    mean, half = mean_and_interval(volumes)
+    print("beyond it before, MB:", *(f"{one:.0f}" for one in volumes), f"mean {mean:.0f} ± {half:.0f} (95 %)")
+
+
 def main() -> None:
     """Prints what was fitted, and both tables."""
     parser = argparse.ArgumentParser()
@@ -205,23 +367,25 @@ def main() -> None:
     above = [one.mean_ms - one.least_ms for one in FITTED if one.control == "cubic"]
     mean, half = mean_and_interval(above)
     print(f"smoothed round trips above the least, ms: {mean:.1f} ± {half:.1f} (95 %)")
+    evidence()
     if not given.judging:
         table(FITTED, keys, seeds)
+        falls(FLOODS, keys, seeds)
         # Slots that carry the stream.
         carried = {**keys, "own": {"rates": ["31 Mbit/s", "40 Mbit/s"]}}
-        lost = np.concatenate([datagrams(30, 40, carried, seed)[1] for seed in seeds])
+        lost = np.concatenate([datagrams(30, 40, 300, carried, seed)[1] for seed in seeds])
         print("lost of 30 Mbit/s in a second: median {:.0f}, 75 % {:.0f}".format(*np.percentile(lost, (50, 75))))
     means = table(JUDGING, keys, seeds)
-    for name, mbps, begin_s, arrived in FLOODS:
-        ours = [datagrams(mbps, begin_s, keys, seed)[0] for seed in seeds]
-        cell = spread(ours, mean_and_interval(ours)[1], 1)
-        print(
-            f"| `{name}`, UDP at {mbps} Mbit/s | {arrived:.1f}: {cell} | {off(float(np.mean(ours)), arrived)} | – | – |"
-        )
+    falls([JUDGING_FLOOD], keys, seeds)
+    ours = np.array([parts(keys, seed) for seed in seeds])
+    print("100 Mbit/s in parts of 60 s, Mbit/s:", end="")
+    for (at_s, theirs), column in zip(PARTS, ours.T, strict=True):
+        print(f" {at_s} s {theirs:.1f}: {spread(list(column), mean_and_interval(list(column))[1], 1)}", end=";")
+    print()
     for control in ("cubic", "bbr"):
         (one_theirs, one_ours), (ten_theirs, ten_ours) = means[f"1 {control}"], means[f"10 {control}"]
-        theirs, ours = ten_theirs / one_theirs, ten_ours / one_ours
-        print(f"10 {control} over 1: {theirs:.2f} recorded, {ours:.2f} simulated, off {off(ours, theirs)}")
+        theirs, simulated_ = ten_theirs / one_theirs, ten_ours / one_ours
+        print(f"10 {control} over 1: {theirs:.2f} recorded, {simulated_:.2f} simulated, off {off(simulated_, theirs)}")
 
 
 if __name__ == "__main__":

@@ -247,10 +247,12 @@ class Scenario:
         "max"}, "next": {"plane", "links", "unpaired"}, "previous"}], "unpaired": {"next": {"count", "satellites"},
         "previous"}}], "left_out": [{"satellite", "catalogue_number", "reason", "detail"}]}`.
 
-        Satellites stand in the order of flight, and `phases_deg` has the argument of latitude of each. `next` and
-        `previous` are the neighbouring planes of the run's +Grid: how many links lead there, and how many satellites
-        have none, whom the shell names. They are null where no plane is a neighbour, as at a seam. Elements have planes
-        only where their links are a grid. Raises ValueError for a network that cannot be.
+        Satellites stand in the order of flight. `phases_deg` has the argument of latitude of each, from elements with
+        an inclination below 0.1° or above 179.9° its right ascension. `next` describes the plane that follows by
+        number, after the last the first, and `previous` the one before: `links` counts the links of the run's +Grid to
+        it, and `unpaired` the satellites of this plane without one, whom the shell names. Either is null where that
+        plane is not a neighbour, as at a seam. Elements have planes only where their links are a grid. Raises
+        ValueError for a network that cannot be.
         """
 
     def ephemeris_json(self, step_s: float) -> str:

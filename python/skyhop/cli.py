@@ -38,7 +38,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-study_app = typer.Typer(help="Studies: a matrix of runs beside published numbers.", no_args_is_help=True)
+study_app = typer.Typer(help="Run studies: matrices of runs, compared with published numbers.", no_args_is_help=True)
 app.add_typer(study_app, name="study")
 sky.register(app)
 commands.register(app)
@@ -62,7 +62,8 @@ Memory = Annotated[
 ]  # fmt: skip
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Folder name of the study.", show_default=False)]
 Studies = Annotated[
-    Path | None, typer.Option("--studies", metavar="DIR", help="Folder of studies; by default the nearest studies/.")
+    Path | None,
+    typer.Option("--studies", metavar="DIR", help="Folder of studies; by default the nearest folder named studies."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print everything as JSON.")]
 Answer = TypeVar("Answer")
@@ -80,7 +81,7 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def _main(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and leave.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
     pass
@@ -88,7 +89,7 @@ def _main(
 
 @app.command()
 def check(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Any file or folder of Skyhop's.", show_default=False)],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Any file or folder of Skyhop.", show_default=False)],
     overrides: Set = None,
 ) -> None:
     """Read a file of any kind and print every problem in it.
@@ -129,7 +130,7 @@ def run(
             "--threads",
             metavar="N",
             min=1,
-            help="Cores that share the run where its network can be cut, or else its routes; the records are the same.",
+            help="Cores that share the run: parts of its network where it can be cut, else the routes. Same records.",
         ),
     ] = 1,
 ) -> None:
@@ -166,12 +167,14 @@ def run(
 @app.command()
 def path(
     file: File,
-    at: Annotated[str, typer.Option("--at", metavar="TIME", help='Moment: "63 s", "2 min", "500 ms".')] = "0 s",
+    at: Annotated[
+        str, typer.Option("--at", metavar="TIME", help='Time in the run: "63 s", "2 min", "500 ms".')
+    ] = "0 s",
     seed: Seed = 1,
     overrides: Set = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print each flow's path through the network at a moment of a run with this seed, hop by hop."""
+    """Print each flow's path through the network hop by hop, at a time of a run with this seed."""
     scenario = _scenario(file, overrides)
     moment = _seconds(at)
     if moment > scenario.duration_s:
@@ -186,8 +189,8 @@ def path(
 @app.command()
 def serve(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of runs.")] = Path("runs"),
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0 takes any that is free.")] = 8641,
-    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page.")] = True,
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port; 0 takes any free one.")] = 8641,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")] = True,
     python_controls: Annotated[
         Path | None,
         typer.Option(
@@ -206,7 +209,7 @@ def serve(
     ] = None,
     memory: Memory = None,
 ) -> None:
-    """Serve the page over a folder of runs on this machine until Ctrl-C."""
+    """Serve a page about the runs in a folder, on this machine, until Ctrl-C."""
     from skyhop import serve as page
 
     _limit_memory(memory)
@@ -220,13 +223,17 @@ def serve(
 @app.command()
 def packets(
     run_folder: Annotated[Path, typer.Argument(metavar="RUN", help="Run folder.")],
-    flow: Annotated[str, typer.Option("--flow", metavar="NAME", help="The flow.")],
+    flow: Annotated[str, typer.Option("--flow", metavar="NAME", help="Name of the flow.")],
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="FILE.parquet or FILE.csv.")],
-    begin: Annotated[float | None, typer.Option("--from", metavar="S", help="Begin, in seconds.")] = None,
-    end: Annotated[float | None, typer.Option("--to", metavar="S", help="End, in seconds.")] = None,
+    begin: Annotated[
+        float | None, typer.Option("--from", metavar="S", help="Begin of the recorded time, in seconds.")
+    ] = None,
+    end: Annotated[
+        float | None, typer.Option("--to", metavar="S", help="End of the recorded time, in seconds.")
+    ] = None,
     memory: Memory = None,
 ) -> None:
-    """Record every packet of a flow of a finished run: simulates the run again, and checks that it is the same."""
+    """Record every packet of a flow of a finished run: repeat the run, and check that its other tables are the same."""
     _limit_memory(memory)
     from skyhop import packets as again
 
@@ -302,16 +309,16 @@ def study_run(
     studies: Studies = None,
     renew: Annotated[bool, typer.Option("--renew", help="Put the results into the study's README.md.")] = False,
     keep: Annotated[
-        Path, typer.Option("--keep", metavar="DIR", help="Where finished runs are kept, and found again.")
+        Path, typer.Option("--keep", metavar="DIR", help="Folder of finished runs, which are not repeated.")
     ] = Path("runs/kept"),
     all_studies: Annotated[bool, typer.Option("--all", help="Run every study, one after another.")] = False,
-    full: Annotated[bool, typer.Option("--full", help="With the parts that take long.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Include the parts that take long.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print a list with an entry for each study.")] = False,
     memory: Memory = None,
 ) -> None:
     """Run a study, print its numbers beside the published ones and write the report.
 
-    Exit code 1 when a number does not bear out the verdict that the study declares, or a README says another one.
+    The exit code is 1 when a number contradicts the verdict that the study declares, or a README has another number.
     """
     if all_studies == bool(name):
         _fail("give the name of one study, or --all")
@@ -342,7 +349,7 @@ def study_run(
 
 
 def _run_study(found: Study, folder: Path, *, renew: bool, keep: Path, quiet: bool) -> dict[str, Any]:
-    """What the study gave, for JSON; its problems are numbers that do not bear out its verdicts.
+    """What the study gave, for JSON; its problems are numbers that contradict its verdicts.
 
     A study that is skipped gives nothing, and proves nothing wrong. `quiet` leaves stdout alone.
     """
@@ -372,12 +379,8 @@ def _run_study(found: Study, folder: Path, *, renew: bool, keep: Path, quiet: bo
     _warn_all(outcome.warnings)
     readme = found.folder / "README.md"
     if renew and not found.left_out:
-        # A run without the parts that take long would put "not run" in the place of their numbers.
-        is_shorter = found.takes_long and not found.full
-        if is_shorter and prose.is_of_full_run(readme.read_text(encoding="utf-8")):
+        if not defined(lambda: prose.renew(readme, outcome)):
             typer.echo(f"{readme}: stays as it is: its results are those of a run with --full", err=True)
-        else:
-            defined(lambda: prose.renew(readme, outcome))
         for document in prose.documents(found):
             defined(lambda document=document: prose.renew_others(document, outcome))  # type: ignore[misc]
     stale = defined(lambda: prose.stale(readme, outcome))

@@ -58,7 +58,7 @@ def czml(
         if {station, satellite} <= known:
             name = f"{station} to {satellite}"
             packets.append(_line(name, [station, satellite], _intervals(spans, start), _UP))
-    for flow, nodes, spans in _ways(paths, duration_s):
+    for flow, nodes, spans in _paths(paths, duration_s):
         seen = [node for node in nodes if node in known]
         if len(seen) > 1:
             packets.append(_line(f"path of {flow}: {' > '.join(nodes)}", seen, _intervals(spans, start), _PATH))
@@ -143,7 +143,7 @@ def _close(spans: dict[tuple[str, str], Spans], key: str, state: tuple[str | Non
         spans.setdefault((key, state[0]), []).append((state[1], until))
 
 
-def _ways(paths: pl.DataFrame | None, duration_s: float) -> Iterator[tuple[str, list[str], Spans]]:
+def _paths(paths: pl.DataFrame | None, duration_s: float) -> Iterator[tuple[str, list[str], Spans]]:
     """Flow, nodes of a path, and from when on the flow used it."""
     if paths is None:
         return
@@ -154,8 +154,8 @@ def _ways(paths: pl.DataFrame | None, duration_s: float) -> Iterator[tuple[str, 
         current[row["flow"]] = (row["path"], row["time_s"])
     for flow, state in current.items():
         _close(spans, flow, state, duration_s)
-    for (flow, way), times in sorted(spans.items()):
-        yield flow, way.split(" > "), times
+    for (flow, path), times in sorted(spans.items()):
+        yield flow, path.split(" > "), times
 
 
 def _intervals(spans: Spans, start: datetime) -> list[dict[str, Any]]:

@@ -19,7 +19,7 @@ def register(app: typer.Typer) -> None:
 
 
 def export(
-    run_folder: Annotated[Path, typer.Argument(metavar="RUN", help="Run folder; for --html also a folder of them.")],
+    run_folder: Annotated[Path, typer.Argument(metavar="RUN", help="Run folder; for --html also a folder of runs.")],
     html: Annotated[
         Path | None, typer.Option("--html", metavar="DIR", help="Write the page with the run into this folder.")
     ] = None,
@@ -29,7 +29,7 @@ def export(
         typer.Option("--out", metavar="PATH", help="File or folder to write; by default named after the run."),
     ] = None,
     at: Annotated[
-        list[str] | None, typer.Option("--at", metavar="NODE", help="Only interfaces of this node, in a capture.")
+        list[str] | None, typer.Option("--at", metavar="NODE", help="For a capture: only the interfaces of this node.")
     ] = None,
 ) -> None:
     """Write a run as a page that needs no server, or in the format of another tool."""

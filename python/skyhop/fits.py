@@ -10,7 +10,7 @@ import typer
 
 from skyhop import folders, terminal
 
-_app = typer.Typer(help="Values of a profile from recordings.", no_args_is_help=True)
+_app = typer.Typer(help="Fit the values of a profile to recordings.", no_args_is_help=True)
 
 
 def register(app: typer.Typer) -> None:
@@ -44,7 +44,7 @@ def starlink(
         typer.Option(
             "--hours",
             metavar="FILE",
-            help="JSON of iperf3, one direction, over a day: fit `hours`. Give it once for each transfer.",
+            help="JSON of iperf3, one direction, over a day: fit `hours`. Repeat it for each transfer.",
             show_default=False,
         ),
     ] = None,
@@ -54,8 +54,8 @@ def starlink(
             "--loaded",
             metavar="FILE",
             help="JSON of iperf3, one direction: BBR, several flows or UDP that fill the link: fit `rates`, "
-            "`rate_correlation` and `allowance`; UDP at a rate that the link carries: fit `loss` and `outage`. Give it "
-            "once for each.",
+            "`rate_correlation` and `allowance`; UDP at a rate that the link carries: fit `loss` and `outage`. Repeat "
+            "it for more.",
             show_default=False,
         ),
     ] = None,

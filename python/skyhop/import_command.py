@@ -24,16 +24,19 @@ def import_(
         list[Path],
         typer.Argument(
             metavar="PATH...",
-            help="File or folder; of a link up to two, up and down; of PoPs the geofeed and the names.",
+            help="File or folder; for a link up to two, up and down; for PoPs the geofeed and the names.",
             show_default=False,
         ),
     ],
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for scenario.toml and what it names.")],
-    rate: Annotated[str | None, typer.Option("--rate", metavar="RATE", help="Where the source says none.")] = None,
-    delay: Annotated[str | None, typer.Option("--delay", metavar="TIME", help="Where the source says none.")] = None,
+    out: Annotated[
+        Path, typer.Option("--out", metavar="DIR", help="Folder for scenario.toml and the files that it names.")
+    ],
+    rate: Annotated[str | None, typer.Option("--rate", metavar="RATE", help="Rate, if the source has none.")] = None,
+    delay: Annotated[str | None, typer.Option("--delay", metavar="TIME", help="Delay, if the source has none.")] = None,
     duration: Annotated[str | None, typer.Option("--duration", metavar="TIME", help="Length of the run.")] = None,
     flows: Annotated[
-        list[str] | None, typer.Option("--flow", metavar="FROM,TO", help="A flow between two nodes of a network.")
+        list[str] | None,
+        typer.Option("--flow", metavar="FROM,TO", help="A flow between two nodes of a network; may be repeated."),
     ] = None,
 ) -> None:
     """Turn a network or a recorded link of another tool into a scenario that runs."""

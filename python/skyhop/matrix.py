@@ -231,7 +231,7 @@ class Outcome:
 
     @cached_property
     def problems(self) -> list[str]:
-        """Why the study fails: verdicts that the numbers do not bear out, and numbers that cannot be. Empty if none."""
+        """Why the study fails: verdicts that the numbers contradict, and impossible numbers. Empty if none."""
         found = []
         for one in self.results:
             what = f"{one.metric.label}, {one.cell.label}"

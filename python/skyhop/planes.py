@@ -1,6 +1,6 @@
 """`skyhop planes`: the orbital planes of a constellation, and the satellites of a catalogue that are in none.
 
-What it prints comes from `_core`, which finds planes; nothing here computes an orbit.
+`_core` finds the planes and computes every number that the command prints.
 """
 
 from __future__ import annotations
@@ -15,6 +15,9 @@ import typer
 from skyhop import _core, folders, terminal
 from skyhop.sky import in_options, is_elements
 
+#: Where warnings about the keys stand that `planes_scenario` writes and no option gives.
+_OWN_KEYS = ("constellation.gsl", "constellation.isl.rate")
+
 
 def planes(
     constellation: Annotated[
@@ -23,25 +26,36 @@ def planes(
     begin: Annotated[
         str | None,
         typer.Option(
-            "--from", metavar="UTC", help='"2025-10-07T12:00:00Z"; by default the middle epoch of the elements.'
+            "--from",
+            metavar="UTC",
+            help='Time of the planes: "2025-10-07T12:00:00Z"; by default the middle epoch of the elements.',
         ),
     ] = None,
     csv: Annotated[
-        Path | None, typer.Option("--csv", metavar="FILE", help="Write the planes as a file of planes for a scenario.")
+        Path | None, typer.Option("--csv", metavar="FILE", help="Write the planes to a file that a scenario can read.")
     ] = None,
-    left_out: Annotated[bool, typer.Option("--left-out", help="List the satellites in no plane, and why.")] = False,
+    left_out: Annotated[
+        bool, typer.Option("--left-out", help="List the satellites that are in no plane, and why.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
-    """List orbital planes and whom +Grid leaves unpaired; with elements also who is in no plane, and why."""
+    """List orbital planes and how many satellites +Grid leaves without a partner in a neighbouring plane."""
     if as_json and left_out:
         terminal.fail("--left-out has no effect with --json, which has these satellites, too")
+    if constellation == "geo":
+        terminal.fail("geo: geostationary satellites stand at longitudes that a scenario chooses, and have no planes")
+    if not is_elements(constellation):
+        # Satellites of a preset are in planes by definition, and start at the same places whatever the time.
+        for option, given in (("--from", begin), ("--csv", csv), ("--left-out", left_out or None)):
+            if given is not None:
+                terminal.fail(f"{option} has no effect with a preset: it is for a file of elements")
     try:
         scenario = planes_scenario(constellation, begin)
     except _core.ScenarioError as error:
         options = {"constellation.epoch": "--from", "constellation.isl": "FILE", "constellation": "FILE"}
         terminal.fail(in_options(str(error), options))
-    # What the table says, and the rates that nobody gave.
-    said = [one for one in scenario.warnings if "`skyhop planes` lists" in one or "has no effect here" in one]
+    # The table says what was found, and the rate of the links to the ground is not the user's.
+    said = [one for one in scenario.warnings if "satellites are found in" in one or one.startswith(_OWN_KEYS)]
     terminal.warn(scenario, but=said)
     found: dict[str, Any] = json.loads(scenario.planes_json())
     if csv is not None:
@@ -67,7 +81,8 @@ def planes(
                 " ".join("–" if side is None else str(side["unpaired"]) for side in (plane["previous"], plane["next"])),
             )  # fmt: skip
     terminal.console().print(table)
-    typer.echo("spacing: least, median and largest gap of phase; unpaired: in the previous and in the next plane")
+    typer.echo("spacing: smallest, median and largest gap of phase")
+    typer.echo("unpaired: without a partner in the previous and in the next plane; – where that is not a neighbour")
     for shell in found["shells"]:
         count = sum(plane["count"] for plane in shell["planes"])
         previous, following = (shell["unpaired"][side]["count"] for side in ("previous", "next"))
@@ -92,9 +107,10 @@ def planes_csv(found: dict[str, Any]) -> str:
 
 
 def planes_scenario(constellation: str, begin: str | None) -> _core.Scenario:
-    """A constellation with a grid.
+    """A scenario whose constellation has the links of a +Grid, from a file of elements or the name of a preset.
 
-    Raises ScenarioError when the file or the preset does not exist, and when no plane is found in it.
+    `begin` is the start in UTC, for elements only. Raises ScenarioError when the file or the preset does not exist,
+    when no plane is found in it, and for a `begin` that is not an instant.
     """
     from skyhop import api
 

@@ -45,17 +45,25 @@ def results_part(readme: Path) -> str:
     return found["shown"]
 
 
-def is_of_full_run(readme: str) -> bool | None:
-    """Whether the results in a study's README, given as its text, are of a run with --full; None without results."""
+def _is_of_such_run(readme: str, study: Study) -> bool:
+    """Whether the results in a README, given as its text, are of a run with --full if `study` is, and of one without if
+    it is not. True of every README without results, and where the study has no part that needs --full."""
     found = _RESULTS.search(readme)
-    return None if found is None else " --full " in found["head"]
+    return found is None or not study.takes_long or (" --full " in found["head"]) == study.full
 
 
-def renew(readme: Path, outcome: Outcome) -> None:
-    """Puts everything that the study gives into its README."""
+def renew(readme: Path, outcome: Outcome) -> bool:
+    """Puts everything that the study gives into its README.
+
+    False leaves the README as it is: its results are of a run with --full, and this one is without, so that "not run"
+    would take the place of numbers. Raises DefinitionError for a README without a place for results.
+    """
     results_part(readme)
     text = readme.read_text(encoding="utf-8")
+    if not outcome.study.full and not _is_of_such_run(text, outcome.study):
+        return False
     folders.write(readme, rendered(text, outcome, file=readme))
+    return True
 
 
 def renew_others(file: Path, outcome: Outcome) -> None:
@@ -67,13 +75,13 @@ def renew_others(file: Path, outcome: Outcome) -> None:
 def stale(file: Path, outcome: Outcome, *, prefix: bool = False) -> list[str]:
     """Where a document says something else than the study gives.
 
-    A README of a --full run needs --full here, too, if the study has something that takes long. A build that lacks a
-    QUIC stack of the study compares nothing.
+    Nothing is compared with a README whose results are of a run with --full where this one is without, or the other way
+    round; nor where the build lacks a QUIC stack of the study.
     """
     if outcome.study.left_out:
         return []
     text = file.read_text(encoding="utf-8")
-    if not prefix and outcome.study.takes_long and is_of_full_run(text) not in (None, outcome.study.full):
+    if not prefix and not _is_of_such_run(text, outcome.study):
         return []
     fresh = _values(text, outcome, file=file, prefix=True) if prefix else rendered(text, outcome, file=file)
     old, new = text.splitlines(), fresh.splitlines()

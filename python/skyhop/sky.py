@@ -52,7 +52,7 @@ def register(app: typer.Typer) -> None:
 
 def sky(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Scenario file (TOML).", show_default=False)],
-    at: Annotated[str, typer.Option("--at", metavar="TIME", help='Moment: "63 s", "2 min".')] = "0 s",
+    at: Annotated[str, typer.Option("--at", metavar="TIME", help='Time in the run: "63 s", "2 min".')] = "0 s",
     out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Map, as SVG or PNG.")] = None,
     coverage: Annotated[
         Path | None, typer.Option("--coverage", metavar="FILE", help="Map of satellites in view, as SVG or PNG.")
@@ -61,7 +61,7 @@ def sky(
     overrides: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change one key.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
-    """Print, and draw, satellites, stations and paths at a moment of a run with this seed."""
+    """Print satellites, stations and paths at a time of a run with this seed, and draw them on a map."""
     scenario = terminal.read_scenario(file, overrides)
     moment = terminal.seconds(at)
     if moment > scenario.duration_s:
@@ -111,15 +111,15 @@ def map_of(state: Mapping[str, Any]) -> Any:
         {"time_s": [at_s] * len(pairs), "link": names, "up": [True] * len(pairs)},
         schema={"time_s": pl.Float64, "link": text, "up": pl.Boolean},
     )
-    ways = {flow["flow"]: way_of(flow["hops"]) for flow in state["flows"]}
+    path_of_flow = {flow["flow"]: path_of(flow["hops"]) for flow in state["flows"]}
     paths = pl.DataFrame(
-        {"time_s": [at_s] * len(ways), "flow": list(ways), "path": list(ways.values())},
+        {"time_s": [at_s] * len(path_of_flow), "flow": list(path_of_flow), "path": list(path_of_flow.values())},
         schema={"time_s": pl.Float64, "flow": text, "path": text},
     )
     return worldmap.world_map(_positions(state), links, changes, paths, at_s=at_s, stations=stations_in(state))
 
 
-def way_of(hops: Sequence[Mapping[str, Any]]) -> str:
+def path_of(hops: Sequence[Mapping[str, Any]]) -> str:
     """Nodes from end to end, as the table of paths has them."""
     return " > ".join([hops[0]["from"], *(hop["to"] for hop in hops)]) if hops else ""
 
@@ -168,13 +168,16 @@ def passes(
         str, typer.Option("--constellation", metavar="FILE", help="A file of elements, or a preset.")
     ],
     begin: Annotated[
-        str | None, typer.Option("--from", metavar="UTC", help='"2025-10-07T12:00:00Z"; with elements by default now.')
+        str | None,
+        typer.Option(
+            "--from", metavar="UTC", help='Begin of the list: "2025-10-07T12:00:00Z"; with elements by default now.'
+        ),
     ] = None,
-    hours: Annotated[float, typer.Option("--hours", min=0.001, max=2400.0, help="How long to look.")] = 24.0,
-    mask: Annotated[float, typer.Option("--mask", min=0.0, max=89.9, help="Least elevation, degrees.")] = 10.0,
+    hours: Annotated[float, typer.Option("--hours", min=0.001, max=2400.0, help="Length of the list, hours.")] = 24.0,
+    mask: Annotated[float, typer.Option("--mask", min=0.0, max=89.9, help="Lowest elevation, degrees.")] = 10.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
-    """List when satellites are in sight of a place."""
+    """List the times at which satellites are above a place."""
     if constellation == "geo":
         terminal.fail("--constellation geo: geostationary satellites neither rise nor set")
     options = {"stations.station": "--station", "constellation.epoch": "--from", "constellation": "--constellation"}
@@ -262,7 +265,7 @@ def _hint(wanted: str, names: list[str]) -> str:
 
 
 def presets(
-    name: Annotated[str | None, typer.Argument(metavar="NAME", help="One of them.", show_default=False)] = None,
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Only this preset.", show_default=False)] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
     """List the constellations that a scenario may name, with their sources."""
@@ -299,10 +302,12 @@ def presets(
 
 def handovers(
     run_folder: RunFolder,
-    station: Annotated[str | None, typer.Option("--station", metavar="NAME", help="Only this one.")] = None,
+    station: Annotated[
+        str | None, typer.Option("--station", metavar="NAME", help="Only handovers of this station.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
-    """Explain each change of satellite: which, when, why, and what it did to flows and packets."""
+    """Explain each handover: which, when, why, and its effect on flows and packets."""
     text, tables = _of_run(run_folder, "handovers", "paths", "drops")
     changes, paths, drops = tables
     if changes is None:
@@ -338,7 +343,7 @@ def explained(
     changes: pl.DataFrame, paths: pl.DataFrame | None, drops: pl.DataFrame | None, *, station: str | None = None
 ) -> list[tuple[dict[str, Any], list[str]]]:
     """Each handover, as a row of the table, and what to say about it."""
-    ways = _Ways(paths)
+    history = _Paths(paths)
     found = []
     # A terminal's new gateway is recorded for each of its flows.
     for row in changes.unique(maintain_order=True).iter_rows(named=True):
@@ -346,9 +351,9 @@ def explained(
             continue
         time_s = row["time_s"]
         lines = [f"{time_s:.3f} s  {row['terminal']}: {_change(row)}"]
-        lines += ways.new(time_s, row["terminal"])
+        lines += history.new(time_s, row["terminal"])
         if drops is not None:
-            lines += _losses(drops, ways.flows(time_s, row["terminal"]), time_s, row["terminal"])
+            lines += _losses(drops, history.flows(time_s, row["terminal"]), time_s, row["terminal"])
         found.append((row, lines))
     return found
 
@@ -396,7 +401,7 @@ def _change(row: dict[str, Any]) -> str:
     return f"{text} ({which} stands at {row['elevation_deg']:.1f}°, {row['slant_range_km']:.0f} km away)"
 
 
-class _Ways:
+class _Paths:
     """The paths of flows through the network over time, from the table of paths."""
 
     def __init__(self, paths: pl.DataFrame | None) -> None:
@@ -407,9 +412,9 @@ class _Ways:
         for row in paths.iter_rows(named=True) if paths is not None else ():
             path = row["path"] or ""
             steps = nodes.setdefault(path, path.split(" > ") if path else [])
-            ways = self.of.setdefault(row["flow"], [])
-            self.at.setdefault(row["time_s"], []).append((row["flow"], len(ways)))
-            ways.append((row["time_s"], steps, row["delay_s"]))
+            used = self.of.setdefault(row["flow"], [])
+            self.at.setdefault(row["time_s"], []).append((row["flow"], len(used)))
+            used.append((row["time_s"], steps, row["delay_s"]))
 
     def new(self, time_s: float, terminal: str) -> list[str]:
         """How the paths of flows through the terminal changed at a moment."""
@@ -430,10 +435,10 @@ class _Ways:
     def flows(self, time_s: float, terminal: str) -> set[str]:
         """Flows whose path led through the terminal before a moment, or does within the time after."""
         found = set()
-        for flow, ways in self.of.items():
-            first = max(0, bisect.bisect_left(ways, time_s, key=lambda way: way[0]) - 1)
-            last = bisect.bisect_left(ways, time_s + AFTERMATH_S, key=lambda way: way[0])
-            if any(terminal in nodes for _, nodes, _ in ways[first:last]):
+        for flow, used in self.of.items():
+            first = max(0, bisect.bisect_left(used, time_s, key=lambda path: path[0]) - 1)
+            last = bisect.bisect_left(used, time_s + AFTERMATH_S, key=lambda path: path[0])
+            if any(terminal in nodes for _, nodes, _ in used[first:last]):
                 found.add(flow)
         return found
 
@@ -483,17 +488,21 @@ def _table(file: Path) -> pl.DataFrame | None:
 
 def export_sky(
     run_folder: RunFolder,
-    czml: Annotated[Path | None, typer.Option("--czml", metavar="FILE", help="For Cesium: all of the run.")] = None,
-    geojson: Annotated[Path | None, typer.Option("--geojson", metavar="FILE", help="For map tools: a moment.")] = None,
+    czml: Annotated[Path | None, typer.Option("--czml", metavar="FILE", help="The whole run, for Cesium.")] = None,
+    geojson: Annotated[
+        Path | None, typer.Option("--geojson", metavar="FILE", help="One point in time, for map tools.")
+    ] = None,
     at: Annotated[
-        str | None, typer.Option("--at", metavar="TIME", help="Moment of the GeoJSON; by default the start.")
+        str | None, typer.Option("--at", metavar="TIME", help="Time of the GeoJSON; by default the start.")
     ] = None,
     step: Annotated[
         str | None,
-        typer.Option("--step", metavar="TIME", help="Between positions in CZML; by default 60 s, less in short runs."),
+        typer.Option(
+            "--step", metavar="TIME", help="Time between positions in CZML; by default 60 s, less in short runs."
+        ),
     ] = None,
 ) -> None:
-    """Write the sky of a run as CZML or GeoJSON."""
+    """Write satellites, stations and paths of a run as CZML or GeoJSON."""
     from skyhop import czml as globe
 
     if czml is None and geojson is None:

@@ -16,8 +16,21 @@ from skyhop.verdict import VERDICTS, DefinitionError
 
 
 def number(value: float, digits: int) -> str:
-    """With the minus sign of text."""
-    return f"{value:.{digits}f}".replace("-", "−")
+    """With the minus sign of text. A value that rounds to zero has none."""
+    shown = f"{value:.{digits}f}"
+    return shown.lstrip("-") if float(shown) == 0 else shown.replace("-", "−")
+
+
+def signed(value: float, digits: int) -> str:
+    """With its sign, also in front of a positive value. A value that rounds to zero has none."""
+    shown = number(value, digits)
+    return f"+{shown}" if float(f"{value:.{digits}f}") > 0 else shown
+
+
+def difference(ours: float, theirs: float, digits: int) -> str:
+    """Ours minus theirs as a share of theirs, in per cent; in the metric's unit where theirs is 0."""
+    off = ours - theirs
+    return signed(100 * off / abs(theirs), 1) + " %" if theirs else signed(off, digits)
 
 
 def digits_of(half: float, digits: int) -> int:

@@ -47,13 +47,14 @@ def sweep(
         Path | None, typer.Option("--out", metavar="DIR", help="Output folder; by default runs/<name of the file>.")
     ] = None,
     keep: Annotated[
-        Path, typer.Option("--keep", metavar="DIR", help="Where finished runs are kept, and found again.")
+        Path, typer.Option("--keep", metavar="DIR", help="Folder of finished runs, which are not repeated.")
     ] = Path("runs/kept"),
     threads: Annotated[
-        int | None, typer.Option("--threads", min=1, help="Runs at a time; by default one more than there are cores.")
+        int | None,
+        typer.Option("--threads", min=1, help="Number of simultaneous runs; by default one more than cores."),
     ] = None,
     shard: Annotated[
-        str | None, typer.Option("--shard", metavar="K/N", help="Only make the runs of part K of N, and no table.")
+        str | None, typer.Option("--shard", metavar="K/N", help="Make only the runs of part K of N, and no table.")
     ] = None,
     every: Annotated[
         bool, typer.Option("--list", help="List all runs and whether they are kept; run nothing.")
@@ -64,10 +65,11 @@ def sweep(
     ] = False,
     until: Annotated[
         str | None,
-        typer.Option("--until", metavar="BOUND", help='Add seeds until intervals are that small: "goodput ± 2 %".'),
+        typer.Option("--until", metavar="BOUND", help='Add seeds until the intervals are this small: "goodput ± 2 %".'),
     ] = None,
     most_seeds: Annotated[
-        int | None, typer.Option("--most-seeds", min=1, help="With --until: stop at so many seeds; by default 100.")
+        int | None,
+        typer.Option("--most-seeds", min=1, help="With --until: the largest number of seeds; by default 100."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
     scheduler: Annotated[
@@ -90,8 +92,8 @@ def sweep(
 ) -> None:
     """Run a scenario over a grid of its keys and seeds; print each cell's mean with its 95 % interval.
 
-    A run that was finished before is not run again, so a killed sweep goes on where it was. A run that fails is a row
-    with its reason; then the exit code is 1 at the end.
+    Finished runs are not repeated, so a killed sweep continues where it stopped. A run that fails becomes a row with
+    its reason, and the exit code is 1 at the end.
     """
     from skyhop import precision, spreading, sweeps
     from skyhop.verdict import DefinitionError

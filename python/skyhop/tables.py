@@ -8,7 +8,7 @@ from typing import Any
 from skyhop import score
 from skyhop.inference import LEVEL
 from skyhop.matrix import ClaimResult, Comparison, Outcome, Result
-from skyhop.speak import filled, number, with_interval
+from skyhop.speak import difference, filled, number, with_interval
 from skyhop.studies import Study
 from skyhop.verdict import IMPOSSIBLE
 
@@ -208,13 +208,4 @@ def _judged(one: Result, comparison: Comparison | None) -> tuple[str, str]:
     if comparison is None:
         return ABSENT, ABSENT
     verdict = comparison.verdict if comparison.counts else f"({comparison.verdict})"
-    difference = comparison.difference(one.ours)
-    if comparison.expected.value == 0:
-        return _signed(difference, one.metric.digits), verdict
-    return _signed(100 * difference / abs(comparison.expected.value), 1) + " %", verdict
-
-
-def _signed(value: float, digits: int) -> str:
-    """With its sign; what rounds to zero has none."""
-    shown = f"{value:+.{digits}f}"
-    return shown[1:] if float(shown) == 0 else shown.replace("-", "−")
+    return difference(one.ours, comparison.expected.value, one.metric.digits), verdict

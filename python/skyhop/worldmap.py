@@ -95,17 +95,17 @@ def world_map(
             for arc in great_circle(places[a], places[b])]  # fmt: skip
     crowd = _crowd(len(places))
     panel.add_collection(LineCollection(isls, colors=style.LINK, linewidths=0.8 / math.sqrt(crowd), zorder=1))
-    ways = [way for way in _paths(paths, at_s) if all(node in places for node in way)]
-    hops = sorted({hop for way in ways for hop in itertools.pairwise(way)})
+    drawn = [path for path in _paths(paths, at_s) if all(node in places for node in path)]
+    hops = sorted({hop for path in drawn for hop in itertools.pairwise(path)})
     route = [arc for a, b in hops for arc in great_circle(places[a], places[b])]
-    width = 2.2 if len(ways) <= MOST_NAMES else 1.0
+    width = 2.2 if len(drawn) <= MOST_NAMES else 1.0
     panel.add_collection(LineCollection(route, colors=style.STROKES[1].colour, linewidths=width, zorder=3))
-    ends = {end for way in ways for end in (way[0], way[-1])} | set(stations or {})
+    ends = {end for path in drawn for end in (path[0], path[-1])} | set(stations or {})
     # Where there are many, the path and its satellites lie over all others.
-    on_way = {node for way in ways for node in way} - ends if crowd > 1 else set()
-    others = [place for name, place in places.items() if name not in ends | on_way]
+    on_path = {node for path in drawn for node in path} - ends if crowd > 1 else set()
+    others = [place for name, place in places.items() if name not in ends | on_path]
     _dots(panel, others, size=16 / crowd, edge=0.5 if crowd == 1 else 0.0, zorder=4 if crowd == 1 else 2)
-    _dots(panel, [places[name] for name in sorted(on_way)], size=4.5 * width, edge=0.4, zorder=4)
+    _dots(panel, [places[name] for name in sorted(on_path)], size=4.5 * width, edge=0.4, zorder=4)
     named: list[tuple[float, float, float]] = []
     for end in sorted(ends):
         place = places[end]
@@ -249,7 +249,7 @@ def _paths(paths: pl.DataFrame, at_s: float) -> list[list[str]]:
     current: dict[str, str] = {}
     for row in paths.filter(pl.col("time_s") <= at_s).sort("time_s", maintain_order=True).iter_rows(named=True):
         current[row["flow"]] = row["path"] or ""
-    return [way.split(" > ") for way in sorted(set(current.values())) if way]
+    return [path.split(" > ") for path in sorted(set(current.values())) if path]
 
 
 def _neighbours(end: str, hops: list[tuple[str, str]]) -> list[str]:

@@ -198,8 +198,20 @@ def test_elements_that_are_left_out_or_far_away_in_time_are_told(catalogue: Path
     assert "365.0 days old" in " ".join(said.split()), said
 
 
+def test_options_for_elements_are_refused_with_a_preset(tmp_path: Path) -> None:
+    for option, value in (("--from", "2025-10-07T12:00:00Z"), ("--csv", tmp_path / "planes.csv"), ("--left-out", None)):
+        found = call("planes", "iridium", option, *([] if value is None else [value]))
+        assert found.exit_code != 0 and f"{option} has no effect with a preset" in found.stderr, found.output
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_catalogue_of_which_no_satellite_is_left_out_needs_no_warning(tmp_path: Path) -> None:
+    assert call("planes", ragged(tmp_path)).stderr == ""
+
+
 def test_errors_of_the_command_name_what_was_typed(tmp_path: Path) -> None:
     assert "FILE" in call("planes", tmp_path / "none.tle").stderr
+    assert "geo: geostationary satellites" in call("planes", "geo").stderr
     lone = tmp_path / "lone.tle"
     lone.write_text("\n".join(["one", *tle(1, (60, 0, 1e-4, 0, 0, 15.0))]) + "\n", encoding="utf-8")
     found = call("planes", lone)

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 import skyhop
 from skyhop import czml
 from skyhop.cli import app
-from skyhop.sky import way_of
+from skyhop.sky import path_of
 
 SCENARIO = """
 duration = "600 s"
@@ -101,7 +101,7 @@ def test_a_moment_is_that_of_the_run_with_the_seed(tmp_path: Path, scenario: Pat
         assert call("run", scenario, "--out", run, "--seed", seed).exit_code == 0
         rows = pl.read_parquet(run / "paths.parquet").filter(pl.col("time_s") <= 300)
         for one in (sky, path):
-            assert way_of(one["hops"]) == rows["path"][-1]
+            assert path_of(one["hops"]) == rows["path"][-1]
         paths.add(rows["path"][-1])
     assert len(paths) > 1
 

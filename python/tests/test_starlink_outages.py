@@ -62,6 +62,7 @@ def test_outages_are_claimed_with_their_share_and_length(waits: bool) -> None:
     assert mean_s == pytest.approx(found.outages / SLOTS * told.value, rel=0.15)
     text = starlink.table(found)
     assert 'obstructed = ["0 s", ' in text and "An outage takes both directions" in text
+    assert "Their lengths have the range that the answers around them allow" in text
     at_edges = waits or 'obstructed_at = "edge"' in text
     assert at_edges and found.outages_at_edges == ("obstructed_at" in text)
 
@@ -103,6 +104,17 @@ def test_the_ratio_of_edges_to_anywhere_has_known_values() -> None:
     assert not of(8, (15.2, 15.7)).at_edges and not of(8, (14.4, 14.9)).at_edges
     # What lasts as long as its slot begins with an edge in any case.
     assert not of(8, (14.7, 15.2), 15.0).at_edges and not of(8, (14.7, 15.2), 14.5).at_edges
+
+
+@pytest.mark.parametrize(
+    ("lengths_s", "slots", "zeros"), [((2, 4, 10), 3, 0), ((4, 4), 3, 1), ((3, 12), 4, 1), ((8, 12), 40, 27)]
+)
+def test_quantiles_keep_the_mean_time_of_frequent_outages(lengths_s: tuple[float, ...], slots: int, zeros: int) -> None:
+    rows = tuple(outages.Row(5, 40, length, length, -100.0) for length in lengths_s)
+    quantiles = np.array(outages.Outages((rows,), ((),), slots).quantiles_s())
+    assert quantiles.tolist() == [0.0] * zeros + [min(lengths_s), max(lengths_s)]
+    mean_s = float(np.mean(quantiles[1:] + quantiles[:-1])) / 2
+    assert mean_s == pytest.approx(sum(lengths_s) / slots, rel=0.25)
 
 
 def test_outages_count_neither_as_losses_in_flight_nor_near_edges() -> None:

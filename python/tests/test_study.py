@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 from conftest import DUMBBELL, ROOT, Skyhop
 
-from skyhop import _core, api, cli, frames, matrix, prose, report, score, studies, tables
+from skyhop import _core, api, cli, frames, matrix, prose, report, score, speak, studies, tables
 from skyhop.inference import Estimate
 from skyhop.server import library
 from skyhop.verdict import DefinitionError, Expected, Tolerance
@@ -153,8 +153,9 @@ def test_equal_values_are_shown_as_such(folder: Path) -> None:
     assert frames.shown(found).endswith(" (at all 6 seeds)")
 
 
-def test_the_page_shows_ours_as_the_program_does(folder: Path, tmp_path: Path) -> None:
+def test_the_page_shows_numbers_as_the_program_does(folder: Path, tmp_path: Path) -> None:
     """A mean alone says nothing about its scatter, or of how many runs it is."""
+    change(folder / "expect.toml", "paper.value = 2100", "paper.value = -2100")
     for seeds in ("[1, 2, 3, 4, 5, 6]", "[1]"):
         change(folder / "study.toml", "seeds = [1, 2, 3, 4, 5, 6]", f"seeds = {seeds}")
         outcome = matrix.run_study(studies.load(folder))
@@ -162,7 +163,15 @@ def test_the_page_shows_ours_as_the_program_does(folder: Path, tmp_path: Path) -
         (entry,) = library.studies(library.Library(tmp_path / "runs"))
         ours = [row["cells"][entry["header"].index("ours")] for row in entry["rows"]]
         assert ours == [tables.ours(one) for one in outcome.results]
+        assert [row["cells"] for row in entry["rows"]] == [list(row.cells) for row in tables.rows(outcome)]
+        assert "−2100.0" in str(entry["rows"])
         assert any(("(one run)" if seeds == "[1]" else "±") in one for one in ours)
+
+
+def test_numbers_have_the_minus_of_text_and_zero_has_no_sign() -> None:
+    assert [speak.number(value, 1) for value in (-2.5, -0.04, 0.04, 3.0)] == ["−2.5", "0.0", "0.0", "3.0"]
+    assert [speak.signed(value, 1) for value in (-2.5, -0.04, 0.04, 3.0)] == ["−2.5", "0.0", "0.0", "+3.0"]
+    assert [speak.difference(3.0, theirs, 2) for theirs in (4.0, 0.0, -2.0)] == ["−25.0 %", "+3.00", "+250.0 %"]
 
 
 def test_a_difference_to_a_negative_value_has_its_own_sign(folder: Path) -> None:
@@ -352,6 +361,10 @@ def test_renewing_without_the_long_parts_keeps_the_results_of_a_full_run(
     assert (folder / "README.md").read_text(encoding="utf-8") == readme
     cli._run_study(dataclasses.replace(studies.load(folder), full=True), out, renew=True, keep=keep, quiet=False)
     assert "| long |" in (folder / "README.md").read_text(encoding="utf-8")
+    # A full run replaces the results of one without --full.
+    (folder / "README.md").write_text(readme.replace(" --full", ""), encoding="utf-8")
+    cli._run_study(dataclasses.replace(studies.load(folder), full=True), out, renew=True, keep=keep, quiet=False)
+    assert "run queues --full --renew`" in (folder / "README.md").read_text(encoding="utf-8")
 
 
 def test_a_readme_of_a_full_run_is_judged_where_nothing_takes_long_any_more(

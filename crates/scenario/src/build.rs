@@ -193,8 +193,8 @@ impl Scenario {
             let Some(access) = &flow.access else { continue };
             for name in flow.names() {
                 let [source, sink] = access_hosts(&name);
-                let ways = [(&source, &flow.from), (&flow.from, &source), (&flow.to, &sink), (&sink, &flow.to)];
-                wires.extend(ways.map(|(from, to)| Wire {
+                let ends = [(&source, &flow.from), (&flow.from, &source), (&flow.to, &sink), (&sink, &flow.to)];
+                wires.extend(ends.map(|(from, to)| Wire {
                     from: from.clone(),
                     to: to.clone(),
                     delay: access.delay,
@@ -299,9 +299,9 @@ struct Setting {
     on_down: OnDown,
 }
 
-/// The transmitters of stations, of gateways if they differ, and of satellites. Through a bent pipe the way up to the
-/// network begins at terminals and the way down to them at gateways: these have the pace of the downlink, and the
-/// satellites, whose transmitters serve both, have none.
+/// The transmitters of stations, of gateways if they differ, and of satellites. Through a bent pipe the uplink to the
+/// network begins at terminals and the downlink at gateways: these have the pace of the downlink, and the satellites,
+/// whose transmitters serve both, have none.
 fn ground_configs(gsl: &Gsl, setting: &Setting) -> [Option<LinkConfig>; 3] {
     let on_down = on_down(gsl.on_down);
     let up = link_config(&gsl.uplink, on_down, setting);

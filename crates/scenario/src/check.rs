@@ -123,7 +123,7 @@ impl<'c> Checker<'c, '_, '_> {
         schema
     }
 
-    /// The leaves of nested `oneOf` and `anyOf`; `None` when there is but one way.
+    /// The leaves of nested `oneOf` and `anyOf`; `None` when there is only one.
     fn alternatives(&self, schema: &'c Json) -> Option<Vec<&'c Json>> {
         let mut leaves = Vec::new();
         for one in members(schema, "oneOf").chain(members(schema, "anyOf")) {

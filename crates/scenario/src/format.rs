@@ -33,8 +33,9 @@ pub use crate::tables::records::RecordsFile;
 pub use crate::tables::repair::{ArqFile, CodeFile, ErasureFile, OrderName, RepairFile, RepeatsName};
 pub use crate::tables::routing::{MetricName, RoutingFile};
 pub use crate::tables::starlink::{
-    AllowanceFile, GrantsFile, HoursFile, HoursName, LinkProfileFile, LinkProfileName, LinkProfileOptions,
-    ObstructedAtName, PauseFile, StarlinkDirection, StarlinkFile, StarlinkValues, UpToFile,
+    AllowanceFile, AllowanceOrNone, GrantsFile, HoursFile, HoursName, LinkProfileFile, LinkProfileName,
+    LinkProfileOptions, NoAllowance, ObstructedAtName, PauseFile, StarlinkDirection, StarlinkFile, StarlinkValues,
+    UpToFile,
 };
 pub use crate::tables::stations::{
     ByDistanceFile, ClassOfStationsFile, ClassWireFile, CoverageFile, FibreFile, ObstructionFile, StationFile,

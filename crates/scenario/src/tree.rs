@@ -61,8 +61,8 @@ const REPLACED: &[(&str, &[&str])] = &[
 /// A queue is one of these: the keys of queues with values in the schema.
 static QUEUES: LazyLock<BTreeSet<&'static str>> = LazyLock::new(|| {
     let definitions = &crate::schema::shared()["$defs"];
-    let ways = ["QueueOptions", "QueueSpec"].iter().filter_map(|name| definitions[name]["oneOf"].as_array()).flatten();
-    ways.filter_map(|way| way["properties"].as_object()).flat_map(|keys| keys.keys().map(String::as_str)).collect()
+    let kinds = ["QueueOptions", "QueueSpec"].iter().filter_map(|name| definitions[name]["oneOf"].as_array()).flatten();
+    kinds.filter_map(|kind| kind["properties"].as_object()).flat_map(|keys| keys.keys().map(String::as_str)).collect()
 });
 
 /// A recording is one, whatever it consists of.

@@ -34,12 +34,15 @@ struct Plane {
 /// "left_out": [{"satellite", "catalogue_number", "reason", "detail"}]}
 /// ```
 ///
-/// Satellites stand in the order of flight, and `phases_deg` has the argument of latitude of each (of an equatorial
-/// orbit the right ascension). `spacing_deg` has the gaps from each satellite to the next one ahead; the median of an
-/// even number is the lower of the two in the middle. `next` is the neighbouring plane with the next number, and
-/// `previous` is like it: the links of the run's +Grid, which are down where an obstacle is between, and the number of
-/// satellites that have none. It is null where no plane is a neighbour, as at a seam, and with another layout than a
-/// grid. The shell names these satellites. Elements have planes only where their links are a grid.
+/// Satellites stand in the order of flight. `phases_deg` has the argument of latitude of each at the start, from
+/// elements with an inclination below 0.1° or above 179.9° its right ascension. `spacing_deg` has the gaps from each
+/// satellite to the next one ahead; the median of an even number is the lower of the two in the middle.
+///
+/// `next` describes the plane that follows by number, after the last the first, and `previous` the one before:
+/// `links` counts the links of the run's +Grid to it, also those that an obstacle keeps down, and `unpaired` the
+/// satellites of this plane without such a link. Either is null where that plane is not a neighbour, as at a seam, and
+/// with another layout than a grid. The shell's `unpaired` adds up those of its planes and names the satellites.
+/// Elements have planes only where their links are a grid.
 ///
 /// # Errors
 /// [`Error::Simulation`].

@@ -1,8 +1,8 @@
 //! Links between planes that drift against each other: who is paired anew, and when.
 //!
-//! Planes of several altitudes fly at several speeds, so a pair of the start leads further and further ahead. Every
-//! look compares the pairs with those that would be found now ([`by_phase`]). All pairs of a run are laid out at its
-//! start, and each is joined during its time only: links of the engine are a fixed list.
+//! Planes at different altitudes move at different speeds, so the two satellites of a pair drift apart. At regular
+//! times (`Pairing::every`) the pairs are compared with those that [`by_phase`] would find now. The engine's links are
+//! a fixed list, so all pairs of a run are found at its start, and each is joined only while it is in use.
 
 use crate::build::Links;
 use crate::isl::{NeighbourPlanes, Pair, PairKind, Turn};
@@ -14,22 +14,22 @@ use skyhop_base::{Index, Time};
 use skyhop_orbit::{PhaseInFlight, turn_between};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Two planes are paired anew once a satellite of the smaller one comes nearer to its partner by more than this share
-/// of the spacing, and the squares of all differences fall by more than this share of the squared spacing. Evenly
-/// spaced planes then change at 5/8 of the spacing and go to 3/8 on the other side, a quarter away from changing back;
-/// ragged ones change from half a spacing on.
+/// Two planes are paired anew where that brings a satellite of the smaller plane nearer to its partner by more than
+/// this share of the spacing of the larger plane, and lowers the sum of all squared differences by more than this share
+/// of the squared spacing. Evenly spaced planes then change when partners are 5/8 of the spacing apart; the new ones
+/// are 3/8 apart, a quarter of the spacing from changing back. Ragged planes change from half a spacing on.
 pub(crate) const LEAD: f64 = 0.25;
-/// Pairs are not compared before a satellite has moved by this share of the spacing: two that move towards each other
-/// need twice as much for a lead.
+/// Pairs are compared again only once a satellite has moved against the others by this share of the spacing, which
+/// saves most comparisons. It is a quarter of [`LEAD`], so that a change comes late by little.
 const MOVED: f64 = 1.0 / 16.0;
 
 /// Two neighbouring planes of a shell.
 #[derive(Clone, Debug)]
 pub(crate) struct Neighbours {
     pub planes: NeighbourPlanes,
-    /// Their pairs may change; those of one slot do not.
+    /// Pairs are those nearest in phase and may change; pairs of equal slots stay.
     pub is_by_phase: bool,
-    /// The planes before in the list end where these begin.
+    /// `here` is the `there` of the neighbours before these in the list, so that their offsets add up.
     pub goes_on: bool,
 }
 
@@ -47,15 +47,15 @@ pub(crate) struct Drifting {
     pub second: Option<SecondLinks>,
 }
 
-/// Phases of satellites at one instant, by node; `None` where no orbit is left or none is asked for.
+/// Phases of satellites at one instant in degrees, by node; `None` where the orbit has ended, and for other nodes.
 pub(crate) type Phases = Vec<Option<f64>>;
 
-/// Two neighbouring planes while time goes on.
+/// Two neighbouring planes and their links over time.
 struct Gap<'n> {
     of: &'n Neighbours,
     pairs: Vec<[NodeId; 2]>,
     second: Second,
-    /// Phases from that of the first satellite, at the last comparison.
+    /// Result of `since_first` at the last comparison.
     seen: Vec<Option<f64>>,
 }
 
@@ -72,12 +72,13 @@ impl Gap<'_> {
         360.0 / self.of.planes.here.len().max(self.of.planes.there.len()).max(1) as f64
     }
 
+    /// Phases relative to that of the first satellite whose orbit has not ended.
     fn since_first(&self, phases: &Phases) -> Vec<Option<f64>> {
-        let first = self.of.planes.here.first().and_then(|node| phases[node.index()]);
+        let first = self.members().find_map(|node| phases[node.index()]);
         self.members().map(|node| Some(turn_between(first?, phases[node.index()]?))).collect()
     }
 
-    /// Whether any satellite has moved against the first since the last comparison.
+    /// Whether any satellite has moved against the first since the last comparison, or any orbit has ended.
     fn has_moved(&self, now: &[Option<f64>]) -> bool {
         let limit = MOVED * self.spacing();
         let moved = |(old, new): (&Option<f64>, &Option<f64>)| match (old, new) {
@@ -95,15 +96,15 @@ impl Gap<'_> {
         all.iter().sum::<f64>() / all.len().max(1) as f64
     }
 
-    /// The pairs that would be found now; `offset` as [`by_phase`] wants it.
+    /// The pairs that [`by_phase`] finds now; `offset` is its parameter.
     fn found_now(&self, phases: &Phases, offset: f64) -> Vec<[NodeId; 2]> {
         let [(here, h), (there, t)] =
             [&self.of.planes.here, &self.of.planes.there].map(|plane| in_flight(plane, phases));
         by_phase(&h, &t, offset).pairs.into_iter().map(|(i, j)| [here[i], there[j]]).collect()
     }
 
-    /// For each satellite of the smaller plane how far its partner is away; one without counts as one at the distance
-    /// of its plane's spacing, as where pairs are found.
+    /// For each satellite of the smaller plane the difference of phase to its partner. As in [`by_phase`], one without
+    /// a partner counts like one whose partner is a spacing of the smaller plane away.
     fn differences(&self, pairs: &[[NodeId; 2]], phases: &Phases) -> Vec<f64> {
         let turned = self.of.planes.here.len() > self.of.planes.there.len();
         let few = if turned { &self.of.planes.there } else { &self.of.planes.here };
@@ -117,7 +118,7 @@ impl Gap<'_> {
         few.iter().map(|node| apart(node).unwrap_or(alone)).collect()
     }
 
-    /// Other pairs, if they are better by more than chance and a short drift make them.
+    /// Other pairs if they are better by [`LEAD`], so that pairs do not change back and forth.
     fn better(&mut self, phases: &Phases, offset: f64) -> Option<Vec<[NodeId; 2]>> {
         let seen = self.since_first(phases);
         if !self.has_moved(&seen) {
@@ -134,7 +135,8 @@ impl Gap<'_> {
     }
 }
 
-/// Satellites of a plane whose orbit has not ended, by phase, and their phases. Some may have passed others.
+/// Satellites of a plane whose orbit has not ended, and their phases, sorted by phase: satellites of unequal altitudes
+/// overtake one another.
 fn in_flight(plane: &[NodeId], phases: &Phases) -> (Vec<NodeId>, Vec<f64>) {
     let mut all: Vec<(f64, NodeId)> = plane.iter().filter_map(|&node| Some((phases[node.index()]?, node))).collect();
     all.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
@@ -142,8 +144,8 @@ fn in_flight(plane: &[NodeId], phases: &Phases) -> (Vec<NodeId>, Vec<f64>) {
 }
 
 impl Links<'_> {
-    /// Pairs that replace others later, and when. New ones are added to `pairs`; `has_second` is set where one of them
-    /// is a second link.
+    /// The pairs that replace others during the run, and when they do. Pairs that are not there at the start are added
+    /// to `pairs`; `has_second` is set where one of them is a second link.
     pub(crate) fn pair_anew(
         &mut self,
         pairing: Pairing,
@@ -151,31 +153,30 @@ impl Links<'_> {
         pairs: &mut Vec<Pair>,
         has_second: &mut bool,
     ) -> Vec<Turn> {
-        let mut first = next_multiple(Time::ZERO, pairing.every);
-        if first > pairing.until {
+        let mut at = next_multiple(Time::ZERO, pairing.every);
+        if at > pairing.until {
             return Vec::new();
         }
-        let all = || shells.iter().flat_map(|shell| &shell.gaps).map(|gap| &gap.planes);
-        let moving: BTreeSet<NodeId> = all().flat_map(|gap| gap.here.iter().chain(&gap.there)).copied().collect();
+        let gaps = shells.iter().flat_map(|shell| &shell.gaps).map(|gap| &gap.planes);
+        let satellites: BTreeSet<NodeId> = gaps.flat_map(|gap| gap.here.iter().chain(&gap.there)).copied().collect();
         let flight = |node: &NodeId| match self.nodes[node.index()].kind {
             NodeKind::Satellite { orbit, .. } => Some((*node, PhaseInFlight::of(&orbit)?)),
             _ => None,
         };
-        let flights: Vec<(NodeId, PhaseInFlight)> = moving.iter().filter_map(flight).collect();
+        let flights: Vec<(NodeId, PhaseInFlight)> = satellites.iter().filter_map(flight).collect();
         let mut phases: Phases = vec![None; self.nodes.len()];
         let look = |t: Time, phases: &mut Phases| {
             flights.iter().for_each(|(node, flight)| phases[node.index()] = flight.at(t));
         };
         look(Time::ZERO, &mut phases);
-        let mut moving: Vec<Shell<'_>> = shells.iter().map(|shell| Shell::at_start(shell, &phases)).collect();
+        let mut drifting: Vec<Shell<'_>> = shells.iter().map(|shell| Shell::at_start(shell, &phases)).collect();
         let mut index: BTreeMap<[NodeId; 2], usize> =
             pairs.iter().enumerate().map(|(n, pair)| ([pair.a, pair.b], n)).collect();
         let mut turns = Vec::new();
-        while first <= pairing.until {
-            let at = first;
+        while at <= pairing.until {
             look(at, &mut phases);
             let (mut ends, mut begins) = (Vec::new(), Vec::new());
-            for shell in &mut moving {
+            for shell in &mut drifting {
                 for [old, new] in shell.look(&phases) {
                     ends.extend(old.difference(&new).map(|pair| index[pair]));
                     for &[a, b] in new.difference(&old) {
@@ -190,13 +191,13 @@ impl Links<'_> {
             if !(ends.is_empty() && begins.is_empty()) {
                 turns.push(Turn { at, ends, begins });
             }
-            first = next_multiple(at, pairing.every);
+            at = next_multiple(at, pairing.every);
         }
         turns
     }
 }
 
-/// One shell while time goes on.
+/// One shell and its links over time.
 struct Shell<'n> {
     gaps: Vec<Gap<'n>>,
     second: Option<&'n SecondLinks>,
@@ -213,7 +214,7 @@ impl Shell<'_> {
         Shell { gaps: shell.gaps.iter().map(gap).collect(), second: shell.second.as_ref() }
     }
 
-    /// Finds the links of this instant. Returns the old and the new ones of those planes between which any changes.
+    /// Finds the links of this instant. Returns old and new links of each two planes between which any link changes.
     fn look(&mut self, phases: &Phases) -> Vec<[BTreeSet<[NodeId; 2]>; 2]> {
         let old: Vec<[Vec<[NodeId; 2]>; 2]> =
             self.gaps.iter().map(|gap| [gap.pairs.clone(), gap.second.clone()]).collect();
@@ -237,5 +238,32 @@ impl Shell<'_> {
         let changed =
             self.gaps.iter().zip(&old).filter(|(gap, [pairs, second])| gap.pairs != *pairs || gap.second != *second);
         changed.map(|(gap, [pairs, second])| [set([pairs, second]), set([&gap.pairs, &gap.second])]).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two planes of four satellites, of which the second flies `ahead` degrees in front; `None` for orbits that ended.
+    fn phases(ahead: f64, ended: &[usize]) -> Phases {
+        let even = |n: usize| 90.0 * (n % 4) as f64 + if n < 4 { 0.0 } else { ahead };
+        (0..8).map(|n| (!ended.contains(&n)).then(|| even(n).rem_euclid(360.0))).collect()
+    }
+
+    #[test]
+    fn pairs_still_follow_the_phases_after_the_orbit_of_the_first_satellite_has_ended() {
+        let plane = |first: usize| (first..first + 4).map(NodeId::from_usize).collect::<Vec<_>>();
+        let (here, there) = (plane(0), plane(4));
+        let pairs: Vec<[NodeId; 2]> = here.iter().zip(&there).map(|(&a, &b)| [a, b]).collect();
+        let planes = NeighbourPlanes { here, there, pairs: pairs.clone(), second: Vec::new() };
+        let gaps = vec![Neighbours { planes, is_by_phase: true, goes_on: false }];
+        let shell = Drifting { gaps, second: None };
+        let mut shell = Shell::at_start(&shell, &phases(0.0, &[]));
+        assert!(shell.look(&phases(10.0, &[0])).is_empty(), "10 of 90 degrees are too few for other partners");
+        assert_eq!(shell.look(&phases(60.0, &[0])).len(), 1, "60 degrees are 2/3 of the spacing");
+        // Each satellite of the first plane now has the one behind its first partner, 30 degrees away.
+        let ids: Vec<[usize; 2]> = shell.gaps[0].pairs.iter().map(|pair| pair.map(Index::index)).collect();
+        assert_eq!(ids, [[1, 4], [2, 5], [3, 6]]);
     }
 }

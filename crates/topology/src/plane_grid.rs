@@ -1,5 +1,5 @@
-//! The +Grid over planes of satellites from elements, which have spares and gaps: planes with different numbers of
-//! satellites, and nodes that are not evenly spread.
+//! The +Grid over planes of satellites from elements. Such shells have spares and gaps: their planes have different
+//! numbers of satellites, and their nodes are not evenly spread.
 
 use crate::build::{Links, OfElements, Plane};
 use crate::isl::{Pair, PairKind, Seam};
@@ -10,15 +10,15 @@ use skyhop_base::Index;
 use skyhop_orbit::{Earth, Place, turn_between};
 use std::collections::BTreeMap;
 
-/// A gap up to so many usual ones is one between neighbours, as in a Walker delta.
+/// Planes are neighbours if the gap between their nodes is at most this many usual gaps, as in a Walker delta.
 const USUAL_GAPS: f64 = 1.5;
-/// Planes at a larger gap fly against each other somewhere.
+/// Satellites of planes whose nodes are farther apart move in opposite directions somewhere.
 const WIDEST_GAP_DEG: f64 = 90.0;
-/// Where satellites stand half a spacing ahead or behind alike (to this share of the spacing), the offsets along the
-/// shell decide.
+/// A partner half a spacing ahead is as good as one half a spacing behind. Where the distances are equal to within this
+/// share of the spacing, the offsets along the shell decide.
 const TIE: f64 = 0.02;
 
-/// One plane with the places of its satellites.
+/// One plane with the phases of its satellites, in degrees.
 struct Line<'p> {
     plane: &'p Plane,
     /// Phase of each member.
@@ -27,11 +27,27 @@ struct Line<'p> {
     radius_km: f64,
 }
 
-/// Who of one plane is linked to whom of the next, by their positions in the planes.
+impl Line<'_> {
+    /// [`by_phase`] for members in any order: slots of a file need not ascend in the direction of flight.
+    fn by_phase(&self, next: &Line<'_>, offset: f64) -> Match {
+        let [(here, h), (there, t)] = [self, next].map(|line| {
+            let mut order: Vec<usize> = (0..line.phases.len()).collect();
+            order.sort_by(|&a, &b| line.phases[a].total_cmp(&line.phases[b]).then(a.cmp(&b)));
+            let phases: Vec<f64> = order.iter().map(|&n| line.phases[n]).collect();
+            (order, phases)
+        });
+        let found = by_phase(&h, &t, offset);
+        let mut pairs: Vec<(usize, usize)> = found.pairs.iter().map(|&(i, j)| (here[i], there[j])).collect();
+        pairs.sort_unstable();
+        Match { pairs, ..found }
+    }
+}
+
+/// The satellites of one plane and their partners in the next, as indices into the planes.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Match {
     pub pairs: Vec<(usize, usize)>,
-    /// How far the second is ahead of the first, in the mean.
+    /// Mean phase by which partners are ahead, in degrees.
     ahead_deg: f64,
 }
 
@@ -58,7 +74,7 @@ impl Links<'_> {
         let gaps: Vec<f64> =
             (0..count).map(|n| turn_between(lines[n].node_deg, lines[next(n)].node_deg).abs()).collect();
         let widest_usual = widest_usual(&gaps, &lines, earth, rules);
-        // Two planes are neighbours once.
+        // A shell of two planes has one pair of neighbours, not two.
         let closing = if count > 2 { Some(count - 1) } else { None };
         let is_joined = |n: usize| match neighbours {
             PlaneNeighbours::BySlot if Some(n) != closing => true,
@@ -77,7 +93,7 @@ impl Links<'_> {
             let is_by_phase = is_last || neighbours == PlaneNeighbours::ByPhase;
             let found = match is_by_phase {
                 false => self.by_slot(here, there),
-                true => by_phase(&here.phases, &there.phases, offset),
+                true => here.by_phase(there, offset),
             };
             offset += found.ahead_deg;
             let [here, there] = [here.plane, there.plane];
@@ -138,21 +154,21 @@ impl Links<'_> {
         Ok(Line { plane, phases, node_deg, radius_km: radius_km + Earth::WGS84.radius_km })
     }
 
-    /// Satellites of the same slot.
+    /// Pairs of satellites with equal slots.
     fn by_slot(&self, here: &Line<'_>, there: &Line<'_>) -> Match {
         let slot = |node: NodeId| match self.nodes[node.index()].kind {
             NodeKind::Satellite { slot, .. } => slot,
             _ => 0,
         };
-        let slots: std::collections::BTreeMap<u32, usize> =
+        let slots: BTreeMap<u32, usize> =
             there.plane.members.iter().enumerate().map(|(n, &node)| (slot(node), n)).collect();
         let partner = |(n, &node): (usize, &NodeId)| Some((n, *slots.get(&slot(node))?));
         Match { pairs: here.plane.members.iter().enumerate().filter_map(partner).collect(), ahead_deg: 0.0 }
     }
 }
 
-/// Planes with a smaller gap between their nodes are neighbours: usual gaps, and those across which satellites see each
-/// other everywhere.
+/// The largest gap between the nodes of neighbours, in degrees: 1.5 usual ones, or the largest across which satellites
+/// of equal phase see each other everywhere, whichever is more.
 fn widest_usual(gaps: &[f64], lines: &[Line<'_>], earth: &Earth, rules: IslRules) -> f64 {
     let mut sorted = gaps.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -164,16 +180,19 @@ fn least_radius_km(lines: &[Line<'_>]) -> f64 {
     lines.iter().map(|line| line.radius_km).fold(f64::INFINITY, f64::min)
 }
 
-/// Satellites that are so far apart, seen from the centre of the Earth, see each other just above the grazing altitude.
+/// The largest angle at the Earth's centre, in degrees, at which two satellites see each other: the line of sight just
+/// clears the grazing altitude.
 fn in_sight_deg(radius_km: f64, earth: &Earth, rules: IslRules) -> f64 {
     let cosine = ((earth.radius_km + rules.grazing_altitude.km()) / radius_km).clamp(-1.0, 1.0);
     2.0 * libm::acos(cosine).to_degrees()
 }
 
-/// Pairs of neighbours in phase: no pair crosses another, and the squares of the differences are least. A satellite of
-/// the smaller plane that stays alone counts as one at the distance of its plane's mean spacing. `offset` is how far
-/// the first plane is ahead of the first of its shell; between two answers that are equally good, satellites half a
-/// spacing ahead or behind, it keeps the planes together.
+/// Pairs of neighbours in phase: no pair crosses another, and the sum of the squared differences is least. A satellite
+/// of the smaller plane without a partner adds the square of its plane's mean spacing. Phases are in degrees and
+/// ascend.
+///
+/// `offset` is the sum of `ahead_deg` from the first plane of the shell up to `here`. It decides where partners half a
+/// spacing ahead and behind are equally good: those win that bring the sum nearer to 0.
 pub(crate) fn by_phase(here: &[f64], there: &[f64], offset: f64) -> Match {
     let spacing = 360.0 / here.len().max(there.len()).max(1) as f64;
     // Ahead first: with an even start the next plane is linked forwards.
@@ -185,7 +204,7 @@ pub(crate) fn by_phase(here: &[f64], there: &[f64], offset: f64) -> Match {
     best.map_or(Match { pairs: Vec::new(), ahead_deg: 0.0 }, |(_, best)| best.clone())
 }
 
-/// The pairs whose differences from `bias` have the least squares.
+/// The pairs with the least sum of squares of (difference − `bias`).
 fn least_squares(here: &[f64], there: &[f64], bias: f64) -> Match {
     let turned = here.len() > there.len();
     let (few, many) = if turned { (there, here) } else { (here, there) };
@@ -200,13 +219,13 @@ fn least_squares(here: &[f64], there: &[f64], bias: f64) -> Match {
         let off = difference(i, j) - bias;
         off * off
     };
-    // A satellite stays alone rather than take a partner further away than the spacing of the few.
+    // A satellite stays alone rather than take a partner farther away than the spacing of the smaller plane.
     let spacing = 360.0 / rows as f64;
     let alone = spacing * spacing;
     let mut best: Option<(f64, Vec<Option<usize>>)> = None;
     for start in 0..columns {
-        // An alignment of two lists: `least[i][j]` is the cost of the first i of the few and the first j of the many,
-        // which count from the start.
+        // The two lists are aligned by dynamic programming: `least[i][j]` is the least cost of the first i of the few
+        // with the first j of the many, which count from `start`.
         let at = |j: usize| (start + j) % columns;
         let mut least = vec![vec![0.0; columns + 1]; rows + 1];
         for i in 1..=rows {

@@ -271,7 +271,9 @@ def _results(defined: Any, library: Library) -> dict[str, Any]:
         metric = defined.metrics[result["metric"]]
         label = f"{metric.label} ({metric.unit})" if metric.unit else metric.label
         values = [_number(result[name], metric.digits) for name in sources]
-        judged = [text for name in sources for text in (_sign(result, name, metric.digits), _verdict(result, name))]
+        judged = [
+            text for name in sources for text in (_difference(result, name, metric.digits), _verdict(result, name))
+        ]
         cell = Cell(tuple((axis.name, result[axis.name]) for axis in axes)).folder
         rows.append({
             "cells": ["" if label == previous else label, *(result[axis.name] for axis in axes), *values,
@@ -347,15 +349,17 @@ def _verdict(result: dict[str, str], source: str) -> str:
 
 
 def _number(text: str, digits: int) -> str:
-    return f"{float(text):.{digits}f}" if text else "–"
+    from skyhop.speak import number
+
+    return number(float(text), digits) if text else "–"
 
 
-def _sign(result: dict[str, str], source: str, digits: int) -> str:
-    text = result[f"{source}_difference"]
-    if not text:
-        return "–"
-    difference = round(float(text), digits)
-    return f"{difference:+.{digits}f}" if difference else f"{0:.{digits}f}"
+def _difference(result: dict[str, str], source: str, digits: int) -> str:
+    """As `skyhop study run` prints it."""
+    from skyhop.speak import difference
+
+    ours, theirs = result["ours"], result[source]
+    return difference(float(ours), float(theirs), digits) if ours and theirs else "–"
 
 
 def _read(path: Path) -> dict[str, Any]:

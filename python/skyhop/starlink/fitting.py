@@ -160,6 +160,11 @@ class Fit:
             notes.append(f"An outage takes both directions: write {keys} into the profile of the other one, too.")
         elif self.outages:
             notes.append(f"{self.outages} long outages are too rare for a list of quantiles: none is written.")
+        if any(one.name.startswith("outage") and not math.isnan(one.low) for one in self.parameters):
+            notes.append(
+                "The interval of the outages' share is that of a Poisson count. Their lengths have the range that the "
+                "answers around them allow."
+            )
         if self.away:
             rows = "1 row of losses" if self.away == 1 else f"{self.away} rows of losses"
             notes.append(f"Left out: {rows} over more than {outages.MOST_S:g} s, which no slot holds.")

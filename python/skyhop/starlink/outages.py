@@ -1,4 +1,4 @@
-"""Long outages in round trips: losses in a row over a second or more, which losses of their own do not make."""
+"""Long outages in round trips: losses in a row over a second or more, longer than independent losses make them."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ from skyhop.starlink.in_flight import CLAIMED
 from skyhop.starlink.measuring import FIRST_S, SLOT_S, Bools, by_the_clock
 from skyhop.starlink.recordings import Floats, Recording
 
-#: Losses in a row that left within less than this, s, do not count: an edge, or a limit on answers, makes such.
+#: Losses in a row that left within less time than this, s, do not count: edges and limits on answers make such rows.
 LEAST_S = 1.0
 
-#: Losses in a row over more than this, s, are none of the link's slots: a dish that restarts, or a far end that is
-#: away. No slot can hold them.
+#: Losses in a row over more than this, s, do not come from the link's slots, which cannot hold them: a dish restarts,
+#: or the far end is away.
 MOST_S = 2 * SLOT_S
 
-#: Losses that leave so near to an edge, s, are as likely as those near edges are.
+#: Within this time of an edge, s, the probability of a loss is that of losses near edges.
 _NEAR_S = 0.75
 
-#: That outages begin with edges is claimed where it is so many times as likely (by the logarithm) as that they begin
-#: anywhere. If they do, a ratio of 100 comes in at most one of 100 recordings, whatever their number: its mean is at
-#: most 1 (Markov's inequality).
+#: Least logarithm of the likelihood that outages begin with edges over that of a begin anywhere, for a claim. Where
+#: they begin anywhere, the mean of this ratio is at most 1, so it reaches 100 in at most one of 100 recordings, however
+#: many outages there are (Markov's inequality).
 AT_EDGES = math.log(100.0)
 
-#: An outage that begins with an edge is seen to begin elsewhere with this probability: a loss by chance before it.
+#: Probability that an outage which begins with an edge seems to begin elsewhere, because of a loss by chance before it.
 _ELSEWHERE = 0.05
 
-#: Clocks and edges agree to so much, s.
+#: Largest difference between the recording's clock and the edges, s.
 _CLOCK_S = 0.1
 
-#: Outages that would show an edge with a greater probability, wherever they begin, do not count.
+#: An outage tells nothing if an edge falls among its possible begins with more than this probability in any case.
 _TELLS = 1 - 2 * _ELSEWHERE
 
-#: The most quantiles that are written: enough for an outage in one of 650 slots.
+#: The most quantiles that are written: enough for outages in one of 650 slots.
 _QUANTILES = 1001
 
-#: Shares of the rows of losses that are looked at; the first is 0.
+#: Shares of outages among the rows of losses, of which the most likely one is taken; the first is 0.
 _SHARES = np.concatenate([[0.0], np.geomspace(1e-3, 0.999, 200)])
 
 
@@ -48,48 +48,48 @@ class Row:
     """Losses in a row."""
 
     first: int
-    """Place of the first in the recording."""
+    """Index of the first in the recording."""
     count: int
     least_s: float
     """From the first that was lost to the last."""
     most_s: float
     """From the answer before to the answer after."""
     chance: float
-    """Logarithm of the probability that losses of their own go on as long after the first, and then end."""
+    """Logarithm of the probability that as many independent losses follow the first, and then an answer."""
     begin_s: tuple[float, float] = (0.0, 0.0)
-    """It begins after this time and before that one, by the recording's clock."""
+    """The outage begins between these times, by the recording's clock."""
 
     @property
     def length_s(self) -> float:
-        """The middle of what the answers around it allow, and no more than a slot."""
+        """Midway between `least_s` and `most_s`, and no more than a slot."""
         return min((self.least_s + self.most_s) / 2, SLOT_S)
 
 
 @dataclass(frozen=True)
 class Outages:
-    """The long outages of recordings; none where none is claimed."""
+    """The long outages of recordings; empty where none is claimed."""
 
     rows: tuple[tuple[Row, ...], ...]
-    """Those of each recording."""
+    """Rows that are outages, of each recording."""
     away: tuple[tuple[Row, ...], ...]
     """Losses in a row over more than two slots, of each recording."""
     slots: int
-    """Slots in which a round trip left."""
+    """Number of slots in which a ping left."""
 
     @property
     def lengths_s(self) -> Floats:
-        """The lengths of all, the shortest first."""
+        """The lengths of all outages in ascending order."""
         return np.sort(np.array([row.length_s for rows in self.rows for row in rows]))
 
     @property
     def between_s(self) -> tuple[float, float]:
-        """The least that the shortest took, and the most that the longest took or a slot holds."""
+        """The shortest and the longest time that any outage may have taken, at most a slot. Needs an outage."""
         every = [row for rows in self.rows for row in rows]
         return min(row.least_s for row in every), min(max(row.most_s for row in every), SLOT_S)
 
     @property
     def share(self) -> float:
-        """Outages over slots."""
+        """Share of the slots that have an outage."""
         return min(self.lengths_s.size / max(self.slots, 1), 1.0)
 
     def interval(self) -> tuple[float, float]:
@@ -100,15 +100,15 @@ class Outages:
 
     @property
     def at_edges(self) -> bool:
-        """Whether they begin with edges, claimed falsely in at most one of 100 recordings in which they begin anywhere.
+        """Whether outages begin with edges. A false claim comes in at most one of 100 recordings.
 
-        Wherever an outage begins, it lies within its slot. What the answers around it leave open of its begin is then
-        as long a part of the times at which it could begin as there is a probability that an edge falls into it.
+        An outage lies within its slot. If it begins anywhere there, the probability that an edge falls among its
+        possible begins (`begin_s`) is at most their length over 15 s less the length of the outage.
         """
         ratio = 0.0
         for row in (row for rows in self.rows for row in rows):
             first, last = (time_s - FIRST_S for time_s in row.begin_s)
-            # The longest that it may last leaves the fewest times for its begin.
+            # With the longest length that is possible, the probability is the largest one.
             by_chance = (last - first) / max(SLOT_S - row.most_s, 1e-9)
             if by_chance > _TELLS:
                 continue
@@ -117,36 +117,42 @@ class Outages:
         return ratio >= AT_EDGES
 
     def lost(self, place: int, size: int) -> Bools:
-        """Which round trips of a recording of such a size an outage lost, or something that was away."""
+        """Marks the pings of recording `place`, `size` in number, that an outage lost or one of the rows `away`."""
         found = np.zeros(size, dtype=bool)
         for row in (*self.rows[place], *self.away[place]):
             found[row.first : row.first + row.count] = True
         return found
 
     def quantiles_s(self) -> tuple[float, ...]:
-        """Quantiles of the time per slot for `obstructed`, evenly spaced; empty without outages, and for too rare ones.
+        """Evenly spaced quantiles of the time per slot for `obstructed`: zeros, the shortest and the longest length.
 
-        A straight line leads from the last 0 to the least length, so the spacing is such that the mean time per slot is
-        that of the outages.
+        The number of zeros is that which comes nearest to the outages' mean time per slot; a straight line leads from
+        the last 0 to the shortest length. Empty without outages, and where they are too rare for `_QUANTILES`.
         """
         lengths = self.lengths_s
         if not lengths.size:
             return ()
         low, high, mean = float(lengths[0]), float(lengths[-1]), float(lengths.mean()) * self.share
-        # The mean of what lies above the zeros, as a multiple of the spacing: a rise to low, and then to high.
-        spaces = max(round((low + high / 2) / mean), 1)
+        # With n zeros the mean is this area, of the rises to `low` and to `high`, times the spacing, 1 / (n + 1);
+        # without zeros it is (low + high) / 2.
+        area = low + high / 2
+        spaces = round(area / mean)
         if spaces >= _QUANTILES:
             return ()
-        return (*(0.0,) * max(spaces - 1, 1), round(low, 1), round(high, 1))
+        zeros = max(spaces - 1, 1)
+        if abs((low + high) / 2 - mean) < abs(area / (zeros + 1) - mean):
+            zeros = 0
+        return (*(0.0,) * zeros, round(low, 1), round(high, 1))
 
 
 def outages(recordings: Sequence[Recording], *, claimed: float = CLAIMED) -> Outages:
     """The long outages of recordings of one link.
 
-    A row of losses is chance, whose losses go on by themselves, near edges as often as there, or an outage, of which
-    all lengths from a second to a slot are as likely by their logarithm. Outages are claimed where the likelihood of
-    both exceeds that of chance alone by so much; then a row is one where that is more likely than chance. Rows that
-    come by the clock do not count, unless they are twice as long as others of these.
+    A row of losses is either chance or an outage. By chance a row goes on with the probability of a loss, near edges
+    with that of losses there. The logarithm of an outage's length is equally likely between those of a second and of a
+    slot. Outages are claimed where a mixture of both raises the logarithm of the likelihood over that of chance alone
+    by `claimed`; a row then is an outage where that is more likely than chance. Rows at equal distances in time, as a
+    limit on answers makes them, do not count unless they are twice as long as the others.
     """
     each = [_rows(one) for one in recordings]
     away = tuple(tuple(row for row in rows if row.least_s > MOST_S) for rows in each)
@@ -170,7 +176,7 @@ def outages(recordings: Sequence[Recording], *, claimed: float = CLAIMED) -> Out
 
 
 def _gain(row: Row) -> float:
-    """The logarithm of the likelihood of an outage over that of chance."""
+    """Logarithm of the likelihood ratio of an outage to chance."""
     if row.least_s < LEAST_S:
         return -600.0
     within = max(math.log(min(row.most_s, SLOT_S) / min(row.least_s, SLOT_S)), 1e-3) / math.log(SLOT_S / LEAST_S)
@@ -178,11 +184,11 @@ def _gain(row: Row) -> float:
 
 
 def _rows(recording: Recording) -> list[Row]:
-    """Losses in a row with an answer before and one after, but those that come by the clock."""
+    """Losses in a row with an answer before and one after, without those at equal distances in time."""
     sent, lost = recording.sent_s, np.isnan(recording.rtt_ms)
     change = np.diff(np.concatenate([[False], lost, [False]]).astype(int))
     begins, ends = np.nonzero(change == 1)[0], np.nonzero(change == -1)[0]
-    # A row counts once: a recording with an outage loses no more elsewhere.
+    # A row counts as one loss, so that an outage does not raise the probability of a loss elsewhere.
     once = np.zeros(lost.size, dtype=bool)
     once[begins] = True
     others = ~lost | once
@@ -195,9 +201,9 @@ def _rows(recording: Recording) -> list[Row]:
         counted = where & others
         chance[where] = (np.count_nonzero(once & where) + 0.5) / (np.count_nonzero(counted) + 1.0)
     by_clock = clocked[begins]
-    # An outage may come between losses by the clock, which are all about as long.
+    # An outage may fall among losses at equal distances, whose rows are about equally long.
     usual = 2 * float(np.percentile((ends - begins)[by_clock], 90)) if by_clock.any() else 0.0
-    # A round trip that is under way is lost, too.
+    # An outage also loses the ping in flight, so it may begin as late as a round trip after that left.
     under_way_s = 1e-3 * float(np.nanmedian(recording.rtt_ms)) if not lost.all() else 0.0
     found = []
     for begin, end in zip(begins, ends, strict=True):
@@ -214,7 +220,7 @@ def _rows(recording: Recording) -> list[Row]:
 
 
 def _mean_with(count: int, share: float) -> float:
-    """The mean of a Poisson distribution that has so much of its probability at `count` and below."""
+    """Mean of the Poisson distribution with the probability `share` of `count` or fewer, by bisection."""
     low, high = 0.0, 10.0 * count + 20.0
     for _ in range(60):
         middle = (low + high) / 2

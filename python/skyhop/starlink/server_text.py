@@ -1,35 +1,37 @@
-"""Reader of what an iperf3 server prints: the client's report has it where the server runs without `-J`."""
+"""Reader of the text that an iperf3 server prints, which the client's report holds if the server runs without `-J`."""
 
 from __future__ import annotations
 
 import re
 from typing import Any
 
-#: An interval of a stream, or of all of them. iperf3 counts bytes with binary prefixes and bits with decimal ones.
+#: An interval of one stream or of the sum. Prefixes of bytes are binary and those of bits decimal in iperf3.
 _INTERVAL = re.compile(
     r"^\[ *(?P<id>\d+|SUM)\] +(?P<start>\d+\.\d+)-(?P<end>\d+\.\d+) +sec +[\d.]+ [KMGT]?Bytes +"
     r"(?P<rate>[\d.]+) (?P<prefix>[KMGT]?)bits/sec(?P<rest>.*)$"
 )
 
-#: Behind the rate stand datagrams lost and all of them; or segments that were sent again, and the window.
-_DATAGRAMS = re.compile(r"^ +[\d.]+ ms +(?P<lost>\d+)/(?P<all>\d+) \(")
+#: The rate is followed by the numbers of lost and of all datagrams, or by retransmissions and the window. The number of
+#: lost datagrams is negative where those that an interval before counted as lost arrive late.
+_DATAGRAMS = re.compile(r"^ +[\d.]+ ms +(?P<lost>-?\d+)/(?P<all>\d+) \(")
 _SEGMENTS = re.compile(r"^ +(?P<again>\d+)(?: +(?P<cwnd>[\d.]+) (?P<prefix>[KMGT]?)Bytes)?\s*$")
 
 _POWER = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
 
 
 def intervals(text: str, *, is_udp: bool, datagram_b: float) -> list[dict[str, Any]]:
-    """The intervals as `iperf3 -J` has them, as far as they are read; none where the text has no line of an interval.
+    """The intervals in the form of `iperf3 -J`, with the keys that `transfers.py` reads; empty without any interval.
 
-    A rate has three digits. That of datagrams, of `datagram_b` bytes each, follows from how many arrived.
+    Rates in the text have three digits. For datagrams, of `datagram_b` bytes each, the rate in bit/s is computed from
+    the number that arrived.
     """
     found: list[dict[str, Any]] = []
     streams: list[dict[str, Any]] = []
     matches = [match for match in map(_INTERVAL.match, text.splitlines()) if match is not None]
-    # With one stream there is no sum; the sum of several stands behind them.
+    # A sum follows the streams of an interval if there are several.
     is_alone = not any(match["id"] == "SUM" for match in matches)
     for match in matches:
-        # Behind the intervals stands the whole transfer.
+        # The last lines are of the whole transfer.
         if match["rest"].rstrip().endswith(("sender", "receiver")):
             continue
         one = _one(match, is_udp, datagram_b)

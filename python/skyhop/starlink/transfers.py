@@ -142,13 +142,16 @@ def _transfer(document: dict[str, Any], name: str) -> Transfer:
     offered = float(test.get("target_bitrate", start.get("target_bitrate", 0)) or 0) * streams
     own = _counted(intervals)
     other = _counted(_of_server(document, is_udp, name))
+    # Reports of a client and of a server look alike. Versions that do not say who sent are taken for the client's.
+    writer_sent = bool(own[0]["sum"].get("sender", not reverse)) if own else not reverse
     # The other side's report comes with --get-server-output.
-    received, sent = (own, other or own) if reverse else (other or own, own)
+    received, sent = (other or own, own) if writer_sent else (own, other or own)
     begins, lengths, rates = (np.array([one["sum"][key] for one in received], dtype=float) for key in _SERIES)
     sent_begins, sent_lengths = (np.array([one["sum"][key] for one in sent], dtype=float) for key in _SERIES[:2])
     of_receiver = [[one["sum"].get(key) for one in received] for key in ("packets", "lost_packets")]
     told = is_udp and not any(None in each for each in of_receiver)
     packets_each, lost_each = np.array(of_receiver, dtype=float) if told else (None, None)
+    lost_each = None if lost_each is None else _without_late(lost_each)
     wire_factor = _wire_factor(start, is_udp)
     if begins.size < 2 or lengths.min() <= 0:
         raise _Refused(f"{name}: {begins.size} intervals that count, two are needed")
@@ -156,7 +159,7 @@ def _transfer(document: dict[str, Any], name: str) -> Transfer:
     arrived = end.get("sum_received") or {}
     loss = (end.get("sum") or {}).get("lost_percent")
     mean = float(arrived.get("bits_per_second") or 0.0) or float(np.average(rates, weights=lengths))
-    if not arrived and loss is not None and not reverse:
+    if not arrived and loss is not None and writer_sent and not other:
         # Older versions tell only what the sender of datagrams sent, and how many of them came.
         mean *= 1 - float(loss) / 100
     senders = [one.get("sender", {}) for one in end.get("streams", [])]
@@ -179,7 +182,7 @@ def _transfer(document: dict[str, Any], name: str) -> Transfer:
         begins_s=begins,
         lengths_s=lengths,
         rate_bps=rates,
-        as_received=reverse or bool(other),
+        as_received=not writer_sent or bool(other),
         mean_bps=mean,
         sent_begins_s=sent_begins,
         sent_lengths_s=sent_lengths,
@@ -200,6 +203,24 @@ def _transfer(document: dict[str, Any], name: str) -> Transfer:
         error=str(document["error"]) if document.get("error") else None,
         all_until_s=_all_until_s(received, streams),
     )
+
+
+def _without_late(lost_each: Floats) -> Floats:
+    """Losses of each interval without datagrams that arrived in a later one.
+
+    iperf3 subtracts such a datagram from the losses of the interval in which it arrives, which may become negative.
+    Here it is subtracted from the intervals before. A rest that no interval before has stays negative.
+    """
+    late = 0.0
+    found: Floats = lost_each.copy()
+    for place in range(found.size - 1, -1, -1):
+        late += min(found[place], 0.0)
+        found[place] = max(found[place], 0.0)
+        arrived = min(found[place], -late)
+        found[place] -= arrived
+        late += arrived
+    found[:1] += late
+    return found
 
 
 def _of_server(document: dict[str, Any], is_udp: bool, name: str) -> list[dict[str, Any]]:

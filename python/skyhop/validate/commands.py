@@ -14,7 +14,7 @@ import typer
 from skyhop import terminal, validate
 from skyhop.validate import registry, tcp_flows, tcp_reactions, testbed_downloads
 
-_app = typer.Typer(help="Comparison with what the Linux kernel and other simulators did.")
+_app = typer.Typer(help="Compare with recordings of the Linux kernel and of other programs.")
 
 Cases = Annotated[list[str] | None, typer.Option("--case", metavar="NAME", help="Only this case.")]
 
@@ -26,8 +26,10 @@ def _one_form(context: typer.Context, wanted: bool) -> bool:
     return wanted
 
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print what was found as JSON.", callback=_one_form)]
-AsMarkdown = Annotated[bool, typer.Option("--markdown", help="Print a table for a page.", callback=_one_form)]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the results as JSON.", callback=_one_form)]
+AsMarkdown = Annotated[
+    bool, typer.Option("--markdown", help="Print the results as a table in Markdown.", callback=_one_form)
+]
 
 
 def _json(found: Any) -> str:
@@ -74,7 +76,8 @@ def register(app: typer.Typer) -> None:
 def everything(
     context: typer.Context,
     reference: Annotated[
-        Path | None, typer.Option("--reference", metavar="DIR", help="Folder below which all references are compared.")
+        Path | None,
+        typer.Option("--reference", metavar="DIR", help="Folder with references, all of which are compared."),
     ] = None,
     as_json: AsJson = False,
     as_markdown: AsMarkdown = False,
@@ -126,7 +129,10 @@ def ns2(
     as_json: AsJson = False,
     as_markdown: AsMarkdown = False,
     drawings: Annotated[
-        Path | None, typer.Option("--figures", metavar="DIR", help="Draw the windows over the reference's.")
+        Path | None,
+        typer.Option(
+            "--figures", metavar="DIR", help="Draw our windows over those of the reference, into this folder."
+        ),
     ] = None,
 ) -> None:
     """Run the cases of an ns-2 reference folder and hold every measure against its bound, worst first."""
@@ -159,7 +165,12 @@ def queues(
     reference: Annotated[Path, typer.Option("--reference", metavar="DIR", help="Folder with a cases.csv.")],
     cases: Cases = None,
     variant: Annotated[
-        str, typer.Option("--variant", metavar="NAME", help="linux; rfc: how far the texts are from the kernel.")
+        str,
+        typer.Option(
+            "--variant",
+            metavar="NAME",
+            help="linux, or rfc, which shows how far the published texts are from the kernel.",
+        ),
     ] = "linux",
     as_json: AsJson = False,
     as_markdown: AsMarkdown = False,
@@ -233,7 +244,7 @@ def starlink(
         typer.Option(
             "--fit",
             metavar="FILE",
-            help="What `skyhop fit starlink` wrote; by default the set of the path and the year.",
+            help="Table of `skyhop fit starlink`; by default the set of values for the path and the year.",
         ),
     ] = None,
     part: Annotated[
@@ -271,23 +282,23 @@ def starlink(
 @_app.command("reactions")
 def reactions(
     reference: Annotated[Path, typer.Option("--reference", metavar="DIR", help="Folder with a cases.csv.")],
-    cases: Annotated[list[str] | None, typer.Argument(metavar="CASE", help="Only these cases.")] = None,
+    cases: Annotated[list[str] | None, typer.Argument(metavar="CASE", help="Only these cases; by default all.")] = None,
     sender_only: Annotated[bool, typer.Option("--sender-only", help="Feed the recorded ACKs to our sender.")] = False,
     receiver_only: Annotated[
         bool, typer.Option("--receiver-only", help="Feed the recorded data to our receiver.")
     ] = False,
     drawn: Annotated[
-        str | None, typer.Option("--figure", metavar="CASE", help="Draw this case, ours over the kernel's.")
+        str | None, typer.Option("--figure", metavar="CASE", help="Draw this case: our records over the kernel's.")
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="Where the figure goes; by default CASE.svg.")
+        Path | None, typer.Option("--out", metavar="FILE", help="File for the figure; by default CASE.svg.")
     ] = None,
     as_json: AsJson = False,
     as_markdown: AsMarkdown = False,
 ) -> None:
     """Run cases of listed losses, marks, delays and outages, and compare every packet with what Linux sent.
 
-    Each case is run three times: our sender alone, our receiver alone, both together.
+    Each case runs three times: with our sender alone, with our receiver alone, and with both.
     """
     if sender_only and receiver_only:
         terminal.fail("--sender-only and --receiver-only exclude each other; without either both halves are judged too")

@@ -1,8 +1,8 @@
 import { lastAtOrBefore } from "./columns";
 import type { Run } from "./run";
 
-/** A way of one or more flows through the network at a moment. */
-export interface Way {
+/** A path of one or more flows through the network at a time, and its propagation delay. */
+export interface FlowPath {
   flows: string[];
   nodes: string[];
   delayS: number;
@@ -16,7 +16,7 @@ export interface Isl {
   back: string;
 }
 
-/** What the network looks like at a time: who serves whom, which ISLs are up, which way flows take. */
+/** What the network looks like at a time: who serves whom, which ISLs are up, which paths flows take. */
 export class Network {
   readonly isls: Isl[] = [];
   /** Positions in `isls` of those with a series of their utilisation. */
@@ -148,28 +148,28 @@ export class Network {
     return serving;
   }
 
-  /** The distinct ways in use at a time. */
-  ways(time: number): Way[] {
+  /** The distinct paths in use at a time. */
+  paths(time: number): FlowPath[] {
     const { time_s: times, flow, path, delay_s: delay } = this.run.tables.paths;
     const last = lastAtOrBefore(times, time);
     const rows = new Map<string, number>();
     for (let row = 0; row <= last; row++) rows.set(flow[row] ?? "", row);
-    const ways = new Map<string, Way>();
+    const paths = new Map<string, FlowPath>();
     for (const [name, row] of rows) {
       const text = path[row];
       if (!text) continue;
-      const way = ways.get(text);
-      if (way) way.flows.push(name);
-      else ways.set(text, { flows: [name], nodes: text.split(" > "), delayS: delay[row] });
+      const known = paths.get(text);
+      if (known) known.flows.push(name);
+      else paths.set(text, { flows: [name], nodes: text.split(" > "), delayS: delay[row] });
     }
-    return [...ways.values()];
+    return [...paths.values()];
   }
 
   /**
-   * The way that a flow took before the change of its path nearest to a time, at most `within` seconds away; null where
-   * there is none.
+   * The path that a flow took before the change of its path nearest to a time, at most `within` seconds away; null
+   * where there is none.
    */
-  wayBefore(flow: string, time: number, within: number): Way | null {
+  pathBefore(flow: string, time: number, within: number): FlowPath | null {
     const { time_s: times, path, delay_s: delay } = this.run.tables.paths;
     const rows = this.run.happenings.pathRows(flow);
     let nearest = 0;

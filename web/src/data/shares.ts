@@ -1,5 +1,5 @@
 /**
- * Flows that get far less than others on the same way, without any stall.
+ * Flows that get far less than others on the same path, without any stall.
  *
  * The flows from one node to another that send at the same time share what they deliver together; an equal part of it
  * is a flow's fair share. A flow that fills its window, and still has less than `FAR_LESS` of that share for a
@@ -168,7 +168,7 @@ function finding(
   ];
 }
 
-/** The flows that share a way with one during a finding, with their rates in bit/s, the fastest first. */
+/** Other flows between the same nodes during a finding, with their rates in bit/s, the fastest first. */
 export function companions(run: Run, { flow, begin, until }: Finding): [string, number][] {
   const { from, to } = run.tables.flows;
   const row = run.flows.indexOf(flow);

@@ -234,7 +234,7 @@ function causeOf(run: Run, finding: Finding, events: Happening[], { data, acks, 
     );
   for (const [place, packets] of places.slice(0, 2)) parts.push(counted(packets, "packet", place));
   if (places.length > 2) parts.push(`${data - places[0][1] - places[1][1]} more packets were lost elsewhere`);
-  if (acks > 0) parts.push(`${count(acks, "ACK")} on the way back ${acks === 1 ? "was" : "were"} lost`);
+  if (acks > 0) parts.push(`${count(acks, "ACK")} on the return path ${acks === 1 ? "was" : "were"} lost`);
   if (parts.length === 0 && ending === null)
     return (
       "Nothing that this run recorded explains it. The sender may have waited for its window, or others took " +

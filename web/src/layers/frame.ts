@@ -1,4 +1,4 @@
-import type { Isl, Way } from "../data/network";
+import type { Isl, FlowPath } from "../data/network";
 import type { Run, Station } from "../data/run";
 import type { Selection } from "../state/app";
 
@@ -46,9 +46,9 @@ export interface Frame {
   linksChanged: boolean;
   /** The satellites of each station; one for each antenna. */
   serving: Map<string, readonly string[]>;
-  ways: Way[];
-  /** The way before the change of path at the finding that is open. */
-  formerWay: Way | null;
+  paths: FlowPath[];
+  /** The path before the change of path at the finding that is open. */
+  formerPath: FlowPath | null;
   /** Where packets were lost around this moment: a node, the number of them, and how long ago, from 0 to 1. */
   losses: { node: string; packets: number; age: number }[];
   loads: readonly Load[];
@@ -66,10 +66,10 @@ export function contacts({ serving }: Frame): [string, string][] {
   return [...serving].flatMap(([station, satellites]) => satellites.map((one): [string, string] => [station, one]));
 }
 
-/** The stations and the nodes on the flows' ways. */
+/** The stations and the nodes on the flows' paths. */
 export function nodesOf(frame: Frame): string[] {
   return [
-    ...new Set([...frame.stations.map((station) => station.name), ...frame.ways.flatMap((way) => way.nodes)]),
+    ...new Set([...frame.stations.map((station) => station.name), ...frame.paths.flatMap((path) => path.nodes)]),
   ];
 }
 

@@ -109,7 +109,7 @@ export class Globe implements Picture {
     const places = nodes.map((node) => positionOf(frame, node)).filter((at) => at !== null);
     const highest = frame.run.sky.size > 0 ? 1 + frame.run.sky.meanAltitudeKm() / 6371 : 1.1;
     sum.normalize();
-    // From the side, so that the way up and down is seen.
+    // From the side, so that the links up and down are seen.
     if (places.some((at) => Math.hypot(...at) > HIGH))
       sum.applyAxisAngle(new THREE.Vector3(0, 1, 0), 1.2).add(new THREE.Vector3(0, 0.25, 0));
     const distance = Math.min(HIGH, highest) * 3.75;

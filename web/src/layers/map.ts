@@ -118,7 +118,7 @@ export class FlatMap implements Picture {
     this.drawLinks(context, frame);
     this.drawLoads(context, frame);
     this.drawSatellites(context, frame);
-    this.drawWays(context, frame);
+    this.drawPaths(context, frame);
     this.drawStations(context, frame);
     this.drawQueues(context, frame);
     this.drawLosses(context, frame);
@@ -232,7 +232,7 @@ export class FlatMap implements Picture {
   }
 
   private drawLoads(context: CanvasRenderingContext2D, frame: Frame): void {
-    // Wider than the ways that run over it.
+    // Wider than the paths that run over it.
     context.lineWidth = 8;
     for (const { a, b, share } of frame.loads) {
       const [from, to] = [toPlace(a), toPlace(b)];
@@ -243,7 +243,7 @@ export class FlatMap implements Picture {
     }
   }
 
-  /** A straight line on the map, the short way round; near a pole, where no straight line is short, none. */
+  /** A line straight on the map, east or west, whichever is shorter. */
   private line(context: CanvasRenderingContext2D, a: Point, b: Point): void {
     let east = b[0] - a[0];
     if (east > 180) east -= 360;
@@ -272,25 +272,25 @@ export class FlatMap implements Picture {
     }
   }
 
-  private drawWays(context: CanvasRenderingContext2D, frame: Frame): void {
+  private drawPaths(context: CanvasRenderingContext2D, frame: Frame): void {
     const flows = frame.run.flows;
-    if (frame.formerWay) {
-      context.strokeStyle = this.colours.way;
+    if (frame.formerPath) {
+      context.strokeStyle = this.colours.path;
       context.lineWidth = 1.6;
       context.setLineDash([5, 5]);
-      this.drawWay(context, frame, frame.formerWay.nodes);
+      this.drawPath(context, frame, frame.formerPath.nodes);
       context.setLineDash([]);
     }
-    for (const way of frame.ways) {
+    for (const path of frame.paths) {
       context.strokeStyle =
-        frame.ways.length > 1 ? this.colours.flows[Math.max(0, flows.indexOf(way.flows[0])) % 6] : this.colours.way;
+        frame.paths.length > 1 ? this.colours.flows[Math.max(0, flows.indexOf(path.flows[0])) % 6] : this.colours.path;
       context.lineWidth = 3;
       context.lineJoin = "round";
-      this.drawWay(context, frame, way.nodes);
+      this.drawPath(context, frame, path.nodes);
     }
   }
 
-  private drawWay(context: CanvasRenderingContext2D, frame: Frame, nodes: readonly string[]): void {
+  private drawPath(context: CanvasRenderingContext2D, frame: Frame, nodes: readonly string[]): void {
     context.beginPath();
     const places = nodes
       .map((node) => positionOf(frame, node))

@@ -8,15 +8,15 @@ import { usedSatellites } from "./satellites";
 
 const CIRCLE_STEPS = 72;
 const PULSE_EVERY = 0.16; // Earth radii between two pulses on a path
-const MOST_PULSES = 30; // on one way; on a longer one they are farther apart, and faster
+const MOST_PULSES = 30; // on one path; on a longer one they are farther apart, and faster
 const PULSE_RATE = 2.2; // pulses per second on the reader's clock: for the eye, not the speed of light
 const ALL_FOOTPRINTS = 150; // with more satellites, only the footprints of those in use
 const ARC_STEPS = 5;
 const GROUND_PULL = 0.03;
-const DASH = 0.035; // Earth radii from one dash of a former way to the next
+const DASH = 0.035; // Earth radii from one dash of a former path to the next
 const MOST_DASHES = 40; // between two nodes
 
-/** ISLs, planes, stations, links to the ground, ways, footprints and handovers. */
+/** ISLs, planes, stations, links to the ground, paths, footprints and handovers. */
 export class NetworkLayer {
   readonly group = new THREE.Group();
   private readonly isls = new ThinLines(0.5, 1);
@@ -24,8 +24,8 @@ export class NetworkLayer {
   private readonly ground = new ThinLines(0.9, 2);
   private readonly circles = new ThinLines(0.75, 2);
   private readonly faintCircles = new ThinLines(0.22, 2);
-  private readonly way = new ThickLines(3.2, 3);
-  /** Wider than the ways that run over it. */
+  private readonly path = new ThickLines(3.2, 3);
+  /** Wider than the paths that run over it. */
   private readonly loads = new ThickLines(8, 2);
   private readonly pulses: Dots;
   private readonly stations: Dots;
@@ -34,7 +34,7 @@ export class NetworkLayer {
   private readonly queues: Dots;
   private readonly former = new ThinLines(0.95, 3);
   private readonly colours = {
-    way: new THREE.Color(),
+    path: new THREE.Color(),
     station: new THREE.Color(),
     handover: new THREE.Color(),
     drop: new THREE.Color(),
@@ -56,7 +56,7 @@ export class NetworkLayer {
       this.ground.object,
       this.circles.object,
       this.faintCircles.object,
-      this.way.group,
+      this.path.group,
       this.pulses.mesh,
       this.stations.mesh,
       this.handovers.mesh,
@@ -72,17 +72,17 @@ export class NetworkLayer {
     this.ground.colour(colours.station);
     this.circles.colour(colours.coverage);
     this.faintCircles.colour(colours.coverage);
-    this.colours.way.set(colours.way);
+    this.colours.path.set(colours.path);
     this.colours.station.set(colours.station);
     this.colours.handover.set(colours.handover);
     this.colours.drop.set(colours.drop);
-    this.former.colour(colours.way);
+    this.former.colour(colours.path);
     this.colours.load = colours.load;
     this.colours.flows = colours.flows.map((value) => new THREE.Color(value));
   }
 
   resize(width: number, height: number): void {
-    this.way.resize(width, height);
+    this.path.resize(width, height);
     this.loads.resize(width, height);
   }
 
@@ -92,8 +92,8 @@ export class NetworkLayer {
     this.drawPlanes(frame);
     this.drawGround(frame);
     this.drawCircles(frame);
-    this.drawWays(frame);
-    this.drawFormerWay(frame);
+    this.drawPaths(frame);
+    this.drawFormerPath(frame);
     this.drawHandovers(frame);
     this.drawLosses(frame);
     this.drawQueues(frame);
@@ -214,31 +214,31 @@ export class NetworkLayer {
     lines.end();
   }
 
-  private drawWays(frame: Frame): void {
+  private drawPaths(frame: Frame): void {
     const points: number[] = [];
     const tints: number[] = [];
     const marks: { at: number[]; colour: THREE.Color }[] = [];
     const flows = frame.run.flows;
-    for (const way of frame.ways) {
-      const colour = frame.ways.length > 1 ? this.flowColour(flows.indexOf(way.flows[0])) : this.colours.way;
-      const nodes = way.nodes.map((node) => positionOf(frame, node)).filter((at) => at !== null);
+    for (const path of frame.paths) {
+      const colour = frame.paths.length > 1 ? this.flowColour(flows.indexOf(path.flows[0])) : this.colours.path;
+      const nodes = path.nodes.map((node) => positionOf(frame, node)).filter((at) => at !== null);
       for (let i = 0; i + 1 < nodes.length; i++) {
         const [a, b] = [nodes[i], nodes[i + 1]];
         points.push(a[0], a[2], -a[1], b[0], b[2], -b[1]);
         tints.push(colour.r, colour.g, colour.b, colour.r, colour.g, colour.b);
       }
-      const colours = way.flows.map((flow) => this.flowColour(flows.indexOf(flow)));
+      const colours = path.flows.map((flow) => this.flowColour(flows.indexOf(flow)));
       marks.push(...pulsesAlong(nodes, frame.phase, colours));
     }
-    this.way.draw(points, tints);
+    this.path.draw(points, tints);
     this.pulses.resize(marks.length);
     marks.forEach(({ at, colour }, i) => this.pulses.set(i, at[0], at[1], at[2], colour, 4.4));
     if (marks.length > 0) this.pulses.flush();
   }
 
-  /** The way before the change of path, dashed. */
-  private drawFormerWay(frame: Frame): void {
-    const nodes = (frame.formerWay?.nodes ?? []).map((node) => positionOf(frame, node)).filter((at) => at !== null);
+  /** The path before the change of path, dashed. */
+  private drawFormerPath(frame: Frame): void {
+    const nodes = (frame.formerPath?.nodes ?? []).map((node) => positionOf(frame, node)).filter((at) => at !== null);
     this.former.begin(nodes.length * MOST_DASHES);
     for (let i = 0; i + 1 < nodes.length; i++) {
       const [a, b] = [nodes[i], nodes[i + 1]];

@@ -12,7 +12,7 @@ export interface Palette {
   serving: string;
   isl: string;
   plane: string;
-  way: string;
+  path: string;
   station: string;
   coverage: string;
   selected: string;
@@ -37,7 +37,7 @@ export function palette(): Palette {
     serving: role("serving"),
     isl: role("isl"),
     plane: role("plane"),
-    way: role("way"),
+    path: role("path"),
     station: role("station"),
     coverage: role("coverage"),
     selected: role("selected"),

@@ -51,9 +51,9 @@ function nearestLink(frame: Frame, picture: Picture, x: number, y: number): stri
       best = name;
     }
   };
-  for (const way of frame.ways) {
-    for (let i = 0; i + 1 < way.nodes.length; i++)
-      consider(linkName(frame, way.nodes[i], way.nodes[i + 1]), way.nodes[i], way.nodes[i + 1]);
+  for (const path of frame.paths) {
+    for (let i = 0; i + 1 < path.nodes.length; i++)
+      consider(linkName(frame, path.nodes[i], path.nodes[i + 1]), path.nodes[i], path.nodes[i + 1]);
   }
   for (const [station, satellite] of contacts(frame)) consider(`${station}->sky`, station, satellite);
   if (best === null && frame.shown.isls && frame.isls.length <= MANY_LINKS) {

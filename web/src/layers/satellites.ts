@@ -86,7 +86,7 @@ export function usedSatellites(frame: Frame): Set<number> {
     if (satellite !== undefined) used.add(satellite);
   };
   for (const name of [...frame.serving.values()].flat()) add(name);
-  for (const way of frame.ways) way.nodes.forEach(add);
+  for (const path of frame.paths) path.nodes.forEach(add);
   return used;
 }
 

@@ -336,7 +336,8 @@ function flowChart(runs: Run[], measure: Measure): ChartSpec {
   const none = column === "pacing_bps" ? NO_RATE : NO_VALUE;
   // A value of a step is a mean over the step, which may be longer than the mean that is drawn.
   const steps = [...new Set(runs.map((one) => Math.max(smoothed ?? 0, one.stepS)))];
-  const mean = smoothed ? `, mean of ${steps.map((step) => Number(step.toPrecision(3))).join(" or ")} s` : "";
+  const told = steps.map((step) => Number(step.toPrecision(3))).join(" or ");
+  const mean = smoothed && runs.length > 0 ? `, mean of ${told} s` : "";
   const empty = runs.length === 0 ? "" : recorded ? none : NO_SERIES;
   return { title, unit: unit + mean, scale, lines, ...marks(runs), empty };
 }

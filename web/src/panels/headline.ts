@@ -40,10 +40,10 @@ function headline(): HTMLElement {
 export function parts(current: Run): string[] {
   const { flows } = current.tables;
   const ends = [...new Set(current.flows.map((_, row) => `${upper(flows.from[row])} → ${upper(flows.to[row])}`))];
-  const way = ends.length <= 2 ? ends.join(", ") : `${ends.length} pairs of nodes`;
+  const between = ends.length <= 2 ? ends.join(", ") : `${ends.length} pairs of nodes`;
   const dropped = flows.dropped.reduce((sum, packets) => sum + packets, 0);
   return [
-    way,
+    between,
     sky(current),
     senders(current),
     rate(rateBps(current)),

@@ -70,7 +70,7 @@ function picture(text: string): SVGElement {
     ];
     for (const [x, y] of ends)
       root.append(svg("line", { x1: x, y1: y, x2: x < 100 ? 75 : 125, y2: 60, class: "wire" }));
-    root.append(svg("line", { x1: 75, y1: 60, x2: 125, y2: 60, class: "way" }));
+    root.append(svg("line", { x1: 75, y1: 60, x2: 125, y2: 60, class: "path" }));
     for (const [x, y] of [...ends, [75, 60], [125, 60]])
       root.append(svg("circle", { cx: x, cy: y, r: 6, class: "station" }));
     return root;
@@ -79,7 +79,7 @@ function picture(text: string): SVGElement {
   root.append(svg("circle", { cx: 100, cy: high ? 118 : 76, r: high ? 52 : 40, class: "earth" }));
   if (high) {
     root.append(
-      svg("path", { d: "M62 82L100 14L138 82", class: "way" }),
+      svg("path", { d: "M62 82L100 14L138 82", class: "path" }),
       svg("circle", { cx: 100, cy: 14, r: 6, class: "satellite" }),
     );
     return root;
@@ -101,6 +101,6 @@ function picture(text: string): SVGElement {
       );
     }
   }
-  root.append(svg("path", { d: "M68 60C78 22 122 22 134 58", class: "way" }));
+  root.append(svg("path", { d: "M68 60C78 22 122 22 134 58", class: "path" }));
   return root;
 }

@@ -17,7 +17,7 @@ import { count, moment } from "./format";
 import { Wires } from "./wires";
 
 const LOSS_S = 0.5; // losses so close to the moment that is shown are marked
-const SHOWN_S = 5; // before and after a finding in which the way before it is shown
+const SHOWN_S = 5; // before and after a finding in which the path before it is shown
 const CHANGE_S = 2; // between a finding and the change of path that led to it
 const HANDOVER_SHOWN_S = 1.6;
 const TICKER_LINES = 3;
@@ -232,12 +232,12 @@ export class SkyView {
       up: this.network.up,
       linksChanged: this.linksChanged,
       serving: this.network.serving(time),
-      ways: this.network.ways(time),
+      paths: this.network.paths(time),
       selection: selection.value,
       shown: shown.value,
       handovers: this.shownHandovers.map((one) => ({ terminal: one.terminal, age: (now - one.begin) / 1000 })),
       phase: this.phase,
-      formerWay: this.formerWay(),
+      formerPath: this.formerPath(),
       losses: lossesAround(current, time),
       loads: [],
       queues: [],
@@ -259,12 +259,12 @@ export class SkyView {
     if (this.shownHandovers.length > 0) this.request();
   }
 
-  /** The way of the flow before the finding that is open, while its time is shown. */
-  private formerWay(): Frame["formerWay"] {
+  /** The path of the flow before the finding that is open, while its time is shown. */
+  private formerPath(): Frame["formerPath"] {
     const open = openFinding.value;
     const time = clock.time.value;
     if (!open || !this.network || time < open.begin - SHOWN_S || time > open.until + SHOWN_S) return null;
-    return this.network.wayBefore(open.flow, open.begin, CHANGE_S);
+    return this.network.pathBefore(open.flow, open.begin, CHANGE_S);
   }
 
   private moveCamera(frame: Frame): void {
@@ -275,8 +275,8 @@ export class SkyView {
     } else if (destination === "all") {
       this.picture?.look(frame, nodesOf(frame), !reducedMotion.matches);
     } else if (destination) {
-      const way = frame.ways.find((one) => one.flows.includes(destination.flow));
-      const nodes = way?.nodes ?? frame.formerWay?.nodes;
+      const path = frame.paths.find((one) => one.flows.includes(destination.flow));
+      const nodes = path?.nodes ?? frame.formerPath?.nodes;
       if (nodes) this.picture?.look(frame, nodes, !reducedMotion.matches);
     }
   }

@@ -146,7 +146,7 @@ impl Resolver<'_, '_, '_> {
         self.check_classes(&flows);
         Self::settle_antennas(&mut stations, constellation.as_ref(), &links);
         let pairs = flows.iter().map(|(flow, path)| (&*flow.from, &*flow.to, path.key("to")));
-        let pairs = pairs.chain(workloads.iter().flat_map(|(workload, path)| workload.ways(path))).collect::<Vec<_>>();
+        let pairs = pairs.chain(workloads.iter().flat_map(|(workload, path)| workload.pairs(path))).collect::<Vec<_>>();
         self.check_reach(constellation.as_ref(), &stations, &links, &flows, &pairs);
         let flow_places = flows.iter().map(|(_, path)| path.clone()).collect();
         let (agents, places) = self.agents(constellation.as_ref(), &links).into_iter().unzip();

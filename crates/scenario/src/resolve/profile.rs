@@ -2,10 +2,11 @@
 
 use super::Resolver;
 use super::starlink_sets::{AFTER, Usual, in_few_words, lengths};
-use super::wires::SendDirection;
+use super::wires::TransmitterKind;
 use crate::format::{
-    CountsName, DropTailFile, GrantsFile, HoursFile, HoursName, LinkProfileFile, LinkProfileName, LinkProfileOptions,
-    QueueFile, QueueOptions, StarlinkDirection, StarlinkFile, StarlinkValues, UpToFile,
+    AllowanceOrNone, CountsName, DropTailFile, GrantsFile, HoursFile, HoursName, LinkProfileFile, LinkProfileName,
+    LinkProfileOptions, NoAllowance, QueueFile, QueueOptions, StarlinkDirection, StarlinkFile, StarlinkValues,
+    UpToFile,
 };
 use crate::scenario::{Allowance, Direction, Grants, LinkProfile, Starlink};
 use crate::tree::Path;
@@ -48,7 +49,7 @@ const WETLINKS: [f64; 24] = [
 
 /// Where a profile is resolved.
 pub(super) struct ProfilePlace<'p> {
-    pub way: SendDirection,
+    pub kind: TransmitterKind,
     /// That the scenario gives.
     pub rate: Option<Rate>,
     pub path: &'p Path,
@@ -66,20 +67,20 @@ fn options(file: &LinkProfileFile) -> Option<(StarlinkFile, bool)> {
     }
 }
 
-fn direction(file: &StarlinkFile, way: SendDirection) -> StarlinkDirection {
-    file.direction.unwrap_or(way.direction)
+fn direction(file: &StarlinkFile, kind: TransmitterKind) -> StarlinkDirection {
+    file.direction.unwrap_or(kind.direction)
 }
 
 /// The queue of a link with a profile, where none is written: it drops from its front (Brunstrom et al.,
 /// "Characterizing the configuration of Starlink queuing", IMC 2026, arXiv 2605.27717). The uplink of `seoul-2026` has
 /// CoDel, which came closest to its uploads (`docs/models/starlink.md`).
-pub(super) fn queue(file: &LinkProfileFile, way: SendDirection) -> Option<QueueFile> {
+pub(super) fn queue(file: &LinkProfileFile, kind: TransmitterKind) -> Option<QueueFile> {
     let (options, _) = options(file)?;
-    let way = direction(&options, way);
-    if options.values == Some(StarlinkValues::Seoul2026) && way == StarlinkDirection::Up {
+    let direction = direction(&options, kind);
+    if options.values == Some(StarlinkValues::Seoul2026) && direction == StarlinkDirection::Up {
         return Some(QueueFile::Discipline(DisciplineName::Codel));
     }
-    let packets = match way {
+    let packets = match direction {
         StarlinkDirection::Up => QUEUE.0,
         StarlinkDirection::Down => QUEUE.1,
     };
@@ -90,25 +91,25 @@ pub(super) fn queue(file: &LinkProfileFile, way: SendDirection) -> Option<QueueF
 impl Resolver<'_, '_, '_> {
     pub(super) fn link_profile(&mut self, file: &LinkProfileFile, place: &ProfilePlace<'_>) -> Option<LinkProfile> {
         let (given, written) = options(file)?;
-        let way = direction(&given, place.way);
-        let up = way == StarlinkDirection::Up;
+        let direction = direction(&given, place.kind);
+        let up = direction == StarlinkDirection::Up;
         let as_written = given.clone();
-        let usual = Usual::of(given.values.unwrap_or(StarlinkValues::Published), way);
+        let usual = Usual::of(given.values.unwrap_or(StarlinkValues::Published), direction);
         let rates = given
             .rates
             .or(place.rate.map(|rate| vec![rate, rate]))
             .or_else(|| usual.rates.iter().map(|&bps| Rate::from_bps(bps)).collect())?;
         let every = given.every.unwrap_or(SLOT);
         // Where geometry makes the path, a set brings no other changes of it.
-        let of_set = if place.way.is_wire { usual.reroute } else { 0.0 };
+        let of_set = if place.kind.is_wire { usual.reroute } else { 0.0 };
         let reroute = given.reroute.unwrap_or(of_set);
         let own_times = given.reroute_at.is_some();
         let (own_jitter, own_busy) = (given.jitter.is_some(), given.busy_jitter.is_some());
-        let starlink = Starlink {
+        let mut starlink = Starlink {
             every,
             at: given.at.unwrap_or(SLOT_AT),
             rates,
-            step: given.step.unwrap_or(if place.way.is_wire { usual.step } else { UpToFile::Largest(Duration::ZERO) }),
+            step: given.step.unwrap_or(if place.kind.is_wire { usual.step } else { UpToFile::Largest(Duration::ZERO) }),
             jitter: given.jitter.unwrap_or(usual.jitter),
             spread: given.spread.unwrap_or(usual.spread),
             jitter_every: given.jitter_every.unwrap_or(JITTER_EVERY),
@@ -122,11 +123,13 @@ impl Resolver<'_, '_, '_> {
                 Some(HoursFile::Named(HoursName::Wetlinks)) => WETLINKS.to_vec(),
             },
             grants: given.grants.clone().map(granted),
-            allowance: given.allowance.as_ref().map(|bucket| Allowance {
-                rate: bucket.rate,
-                volume: bucket.volume,
-                filled: bucket.filled.unwrap_or(1.0),
-            }),
+            allowance: match &given.allowance {
+                None => usual.allowance,
+                Some(AllowanceOrNone::Named(NoAllowance::None)) => None,
+                Some(AllowanceOrNone::Bucket(bucket)) => {
+                    Some(Allowance { rate: bucket.rate, volume: bucket.volume, filled: bucket.filled.unwrap_or(1.0) })
+                }
+            },
             spike: given.spike.unwrap_or(usual.spike.into()),
             before: given.before.unwrap_or(usual.before),
             after: given.after.unwrap_or(AFTER),
@@ -144,16 +147,16 @@ impl Resolver<'_, '_, '_> {
                 None if usual.reroute_at.is_empty() || every != SLOT => vec![Duration::ZERO, every],
                 None => usual.reroute_at,
             },
-            stay: given.stay.unwrap_or(if place.way.is_wire { usual.stay } else { 0.0 }),
+            stay: given.stay.unwrap_or(if place.kind.is_wire { usual.stay } else { 0.0 }),
             in_flight_loss: given.in_flight_loss.unwrap_or(usual.in_flight_loss),
         };
         let path = if written { place.path.key("starlink") } else { place.path.clone() };
-        if !place.way.is_wire && !starlink.obstructed.is_empty() {
+        if !place.kind.is_wire && !starlink.obstructed.is_empty() {
             let help = "give the stations `obstructions`, which say where in their sky".to_owned();
             self.add(&path.key("obstructed"), "is for wires, whose ends are one terminal's", Some(help));
         }
         for (key, share) in [("reroute", starlink.reroute), ("stay", starlink.stay)] {
-            if !place.way.is_wire && share > 0.0 {
+            if !place.kind.is_wire && share > 0.0 {
                 let help = "leave it out: geometry changes the path".to_owned();
                 self.add(&path.key(key), "is for wires, whose path is drawn", Some(help));
             }
@@ -180,7 +183,7 @@ impl Resolver<'_, '_, '_> {
                 path.key("grants")
             ));
         }
-        self.check_allowance(&starlink, &path);
+        self.check_allowance(&as_written, &mut starlink, &path);
         self.check_starlink(&starlink, &path);
         self.warn_of_edge_loss(&as_written, &starlink, &path);
         Some(LinkProfile::Starlink(starlink))
@@ -201,8 +204,8 @@ impl Resolver<'_, '_, '_> {
     fn warn_of_edge_loss(&mut self, given: &StarlinkFile, starlink: &Starlink, path: &Path) {
         if given.loss == Some(0.0) && given.in_flight_loss.is_none() && starlink.in_flight_loss > 0.0 {
             let message = format!(
-                "in_flight_loss stays that of the set of values: {:.0} % of the edges lose what is under way: write \
-                 in_flight_loss, too, such as 0 for no losses at edges",
+                "in_flight_loss stays that of the set of values: {:.0} % of the edges lose all packets in flight: \
+                 write in_flight_loss, too, such as 0 for no losses at edges",
                 starlink.in_flight_loss * 100.0
             );
             self.warn(&path.key("loss"), message);
@@ -327,8 +330,9 @@ impl Resolver<'_, '_, '_> {
         }
     }
 
-    /// A limit that no slot reaches has no effect.
-    fn check_allowance(&mut self, starlink: &Starlink, path: &Path) {
+    /// A limit that no slot reaches has no effect: one that is written is an error, that of a set is left out with a
+    /// warning.
+    fn check_allowance(&mut self, given: &StarlinkFile, starlink: &mut Starlink, path: &Path) {
         let Some(allowance) = &starlink.allowance else { return };
         if !(0.0..=1.0).contains(&allowance.filled) {
             self.add(&path.key("allowance").key("filled"), "must be a share from 0 to 1", None);
@@ -338,10 +342,17 @@ impl Resolver<'_, '_, '_> {
             * greatest(&starlink.ripple)
             * greatest(&starlink.hours);
         // Within grants the link is faster than its rates say.
-        if starlink.grants.is_none() && fastest <= allowance.rate.bps_f64() {
-            let message = format!("has no effect: no slot is faster than its rate of {}", allowance.rate);
+        if starlink.grants.is_some() || fastest > allowance.rate.bps_f64() {
+            return;
+        }
+        let message = format!("has no effect: no slot is faster than its rate of {}", allowance.rate);
+        let at = path.key("allowance");
+        if given.allowance.is_some() {
             let help = "leave it out, or give it a rate below those of slots".to_owned();
-            self.add(&path.key("allowance"), message, Some(help));
+            self.add(&at, message, Some(help));
+        } else {
+            self.warn(&at, format!("that of the set of values {message}, so it is left out"));
+            starlink.allowance = None;
         }
     }
 

@@ -27,15 +27,15 @@ pub(super) enum Group {
 const SLACK_DEG: f64 = 1.0;
 
 impl Resolver<'_, '_, '_> {
-    /// A flow needs a path from its sender to its receiver, if only for a moment of the run: `ways` are those of all
-    /// traffic, with the keys at which problems stand.
+    /// A flow needs a path from its sender to its receiver, if only for a moment of the run: `pairs` are the senders
+    /// and receivers of all traffic, with the keys at which problems stand.
     pub(super) fn check_reach(
         &mut self,
         constellation: Option<&Constellation>,
         stations: &BTreeMap<String, Station>,
         links: &[(WiredLink, Path)],
         flows: &[(Flow, Path)],
-        ways: &[(&str, &str, Path)],
+        pairs: &[(&str, &str, Path)],
     ) {
         // Whatever is wrong with nodes and links has been said; what follows from it need not be.
         if self.nodes.incomplete || !self.problems.is_empty() {
@@ -61,7 +61,7 @@ impl Resolver<'_, '_, '_> {
             }
             seen.insert(name, groups);
         }
-        for (sender, receiver, path) in ways {
+        for (sender, receiver, path) in pairs {
             let [from, to] = [sender, receiver].map(|&name| match self.nodes.by_name.get(name).map(|e| e.kind) {
                 Some(Kind::Satellite(group)) => vec![network.root_of_group(group)],
                 // A station without wires passes nothing on: it reaches what it sees, and joins nothing.

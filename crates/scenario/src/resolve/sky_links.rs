@@ -1,7 +1,7 @@
 //! Links between satellites, and between satellites and stations.
 
 use super::sky::Preset;
-use super::wires::{SendDirection, Usual};
+use super::wires::{TransmitterKind, Usual};
 use super::{Kind, Resolver};
 use crate::build;
 use crate::format::{
@@ -307,7 +307,7 @@ impl Resolver<'_, '_, '_> {
         path: &Path,
     ) -> Option<Transmitter> {
         let framing = self.by_profile(Bytes(0), NS2_FRAMING);
-        let usual = Usual { framing, delay: Duration::ZERO, way: SendDirection { direction, is_wire: false } };
+        let usual = Usual { framing, delay: Duration::ZERO, kind: TransmitterKind { direction, is_wire: false } };
         self.transmitter(own, shared, &usual, path)
     }
 }

@@ -1,7 +1,8 @@
 //! The sets of values of the profile `starlink`: what a link has where a scenario gives no value.
 
 use crate::format::{PauseFile, StarlinkDirection, StarlinkValues, UpToFile};
-use skyhop_base::Duration;
+use crate::scenario::Allowance;
+use skyhop_base::{Bytes, Duration, Rate};
 
 /// Bit/s up: Lai et al., "LeoCC", SIGCOMM 2025: capacity moves between 10 and 70 Mbit/s within tens of seconds.
 const RATES_UP: [u64; 2] = [10_000_000, 70_000_000];
@@ -196,14 +197,17 @@ const LAGOS_2023: RoundTrips = RoundTrips {
 /// starlink-TCP-Server; `docs/models/starlink.md` has each value's source, interval and command). All else is that of
 /// `seattle-2023`.
 mod seoul_2026 {
-    /// Bit/s up: `skyhop fit starlink --loaded` of a flood of 200 Mbit/s, 21 slots.
+    use super::{Allowance, Bytes, Rate};
+
+    /// Bit/s up: `skyhop fit starlink --loaded` of seven floods of 40 to 100 Mbit/s, until their arrivals fall.
     pub const RATES_UP: [u64; 21] = [
-        14_470_000, 20_470_000, 20_480_000, 21_890_000, 22_220_000, 22_250_000, 22_540_000, 22_790_000, 22_800_000,
-        22_800_000, 23_560_000, 23_810_000, 24_650_000, 26_800_000, 27_150_000, 46_090_000, 51_730_000, 79_390_000,
-        79_630_000, 79_990_000, 85_080_000,
+        32_440_000, 40_260_000, 48_270_000, 64_630_000, 70_190_000, 70_190_000, 72_090_000, 73_390_000, 73_390_000,
+        76_950_000, 76_950_000, 85_220_000, 85_220_000, 85_220_000, 85_220_000, 85_220_000, 87_170_000, 87_170_000,
+        87_170_000, 87_170_000, 87_170_000,
     ];
-    /// The same flood; downlinks have that of `loaded`.
-    pub const RATE_CORRELATION_UP: f64 = 0.8;
+    /// Bit/s and bytes of IP: a token bucket, by when the same floods fall and to which level
+    /// (`benches/sky/starlink_seoul.py`).
+    pub const ALLOWANCE_UP: (u64, u64) = (24_600_000, 426_000_000);
     /// Bit/s down: a normal distribution of slots that lets pass what two floods of 300 and 500 Mbit/s got; its shape
     /// is our choice. 0.5, 25, 50, 75 and 99.5 %.
     pub const RATES_DOWN: [u64; 5] = [82_000_000, 305_000_000, 384_500_000, 464_000_000, 687_000_000];
@@ -220,6 +224,12 @@ mod seoul_2026 {
     /// What edges lose beyond that in four uploads with CUBIC and a stream of datagrams: 9 ms on average. The shape is
     /// our choice.
     pub const OUTAGE_MS: [f64; 3] = [0.0, 0.0, 36.0];
+
+    /// Full at the start: nothing tells what a terminal sent before.
+    pub fn allowance_up() -> Option<Allowance> {
+        let (rate, bytes) = ALLOWANCE_UP;
+        Some(Allowance { rate: Rate::from_bps(rate)?, volume: Bytes(bytes), filled: 1.0 })
+    }
 }
 
 /// What the values that a recording can show are without others.
@@ -244,6 +254,7 @@ pub(super) struct Usual {
     pub reroute_at: Vec<Duration>,
     pub stay: f64,
     pub in_flight_loss: f64,
+    pub allowance: Option<Allowance>,
 }
 
 impl Usual {
@@ -269,6 +280,7 @@ impl Usual {
                 reroute_at: Vec::new(),
                 stay: 0.0,
                 in_flight_loss: 0.0,
+                allowance: None,
             },
             StarlinkValues::Recorded => Usual {
                 rates: if up { recorded::RATES_UP } else { RATES_DOWN }.to_vec(),
@@ -321,7 +333,7 @@ impl Usual {
                 let scaled = |ms: [f64; 21]| quantiles(&ms.map(|ms| seoul_2026::OF_SEATTLE * ms));
                 Usual {
                     rates: seoul_2026::RATES_UP.to_vec(),
-                    rate_correlation: seoul_2026::RATE_CORRELATION_UP,
+                    allowance: seoul_2026::allowance_up(),
                     step: scaled(SEATTLE_2023.step_ms),
                     jitter: scaled(SEATTLE_2023.jitter_ms),
                     pause: PauseFile::Drawn(lengths(&seoul_2026::PAUSE_MS)),

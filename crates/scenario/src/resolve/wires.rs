@@ -29,9 +29,9 @@ pub(super) const LARGEST_PACKET: u64 = 65_535;
 /// The route search holds delays in a limited number of bits; light goes to Jupiter and back in this time.
 const LONGEST_WIRE: Duration = Duration::from_secs(3600);
 
-/// Which way a transmitter sends.
+/// The direction in which a transmitter sends, and the kind of its link.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct SendDirection {
+pub(super) struct TransmitterKind {
     pub direction: StarlinkDirection,
     /// Not towards or from a satellite.
     pub is_wire: bool,
@@ -42,7 +42,7 @@ pub(super) struct Usual {
     pub framing: Bytes,
     /// Propagation delay of the link; zero if it changes.
     pub delay: Duration,
-    pub way: SendDirection,
+    pub kind: TransmitterKind,
 }
 
 impl Resolver<'_, '_, '_> {
@@ -162,8 +162,8 @@ impl Resolver<'_, '_, '_> {
         let DirectionFile { rate, queue, framing, errors, repair, trace, profile, .. } = own;
         let own = TransmitterFile { rate, queue, framing, errors, repair, trace, profile };
         let direction = if key == "forward" { StarlinkDirection::Up } else { StarlinkDirection::Down };
-        let way = SendDirection { direction, is_wire: true };
-        let usual = Usual { framing: Bytes(0), delay: delay.unwrap_or(Duration::ZERO), way };
+        let kind = TransmitterKind { direction, is_wire: true };
+        let usual = Usual { framing: Bytes(0), delay: delay.unwrap_or(Duration::ZERO), kind };
         let transmitter = self.transmitter(&own, Some((&shared, key)), &usual, path);
         Some(Direction { delay: delay?, transmitter: transmitter? })
     }
@@ -199,7 +199,7 @@ impl Resolver<'_, '_, '_> {
         }
         let known = own.profile.as_ref().or(common.and_then(|c| c.profile.as_ref()));
         let at_profile = at(own.profile.is_some(), "profile");
-        let profile_place = ProfilePlace { way: usual.way, rate: given, path: &at_profile };
+        let profile_place = ProfilePlace { kind: usual.kind, rate: given, path: &at_profile };
         let profile = known.and_then(|known| self.link_profile(known, &profile_place));
         if trace.is_some() && profile.is_some() {
             self.add(&at_profile, "excludes \"trace\"", Some("keep one of them".to_owned()));
@@ -208,22 +208,22 @@ impl Resolver<'_, '_, '_> {
         // gateways.
         let recorded = trace.as_ref().and_then(|trace| mean_rate(&trace.config));
         let of_slots = profile.as_ref().and_then(profile::mean_rate);
-        let rate = if usual.way.is_wire { recorded.or(of_slots).or(given) } else { recorded.or(given).or(of_slots) };
+        let rate = if usual.kind.is_wire { recorded.or(of_slots).or(given) } else { recorded.or(given).or(of_slots) };
         if rate.is_none() {
             self.add(&path.key("rate"), "is missing", Some("expected a rate such as \"1.5 Mbit/s\"".to_owned()));
         }
-        let of_profile = known.and_then(|known: &LinkProfileFile| profile::queue(known, usual.way));
+        let of_profile = known.and_then(|known: &LinkProfileFile| profile::queue(known, usual.kind));
         let queue = own.queue.as_ref().or(common.and_then(|c| c.queue.as_ref()));
         let queue = with_room_of(queue, of_profile);
         let queue = queue.as_ref();
         let line = rate.map(|rate| Line { rate, delay: usual.delay });
         let served = trace.as_ref().is_some_and(|trace| !matches!(trace.config.service, Service::Constant));
-        if usual.way.is_wire && (served || profile.is_some()) && queue.is_some_and(asks_for_priority) {
+        if usual.kind.is_wire && (served || profile.is_some()) && queue.is_some_and(asks_for_priority) {
             let message = "\"low-first\" needs a link of constant rate: what a recording has served stays".to_owned();
             self.add(&at(own.queue.is_some(), "queue"), message, Some("leave \"priority\" out".to_owned()));
         }
         let mut queue = self.queue(queue, line, &at(own.queue.is_some(), "queue"));
-        if usual.way.is_wire && (served || profile.is_some()) {
+        if usual.kind.is_wire && (served || profile.is_some()) {
             forget_priority(&mut queue);
         }
         let framing = own.framing.or(common.and_then(|c| c.framing)).unwrap_or(usual.framing);

@@ -124,7 +124,7 @@ pub struct HandoverFile {
     /// When a station checks its satellite. Without it: "regular".
     pub checks: Option<HandoverChecksFile>,
     /// The policy of gateways, stations with a wired link. Without it: `policy`, but "until-below-mask" where that is
-    /// "random": a gateway that left its satellites by chance would break the way of those whom they serve.
+    /// "random": a gateway that left its satellites by chance would break the paths of those whom they serve.
     pub gateways: Option<HandoverPolicyName>,
 }
 

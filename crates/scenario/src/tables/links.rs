@@ -28,7 +28,7 @@ pub struct LinkFile {
     pub repair: Option<RepairFile>,
     /// A recording that both directions follow.
     pub trace: Option<TraceFile>,
-    /// How links of an operator behave; `forward` is the way up, from the terminal. Not with a recording.
+    /// How links of an operator behave; `forward` is the uplink, from the terminal. Not with a recording.
     pub profile: Option<LinkProfileFile>,
     pub forward: Option<DirectionFile>,
     pub backward: Option<DirectionFile>,

@@ -58,7 +58,8 @@ pub struct RedFile {
     /// Probability at `max`. Without it: 0.1.
     pub max_p: Option<f64>,
     /// Weight of an arrival in the average. Without it: 0.002; under "ns-2" and for an adaptive one 1 - exp(-1 / (10
-    /// RTT packets per second)), the RTT being 0.1 s or three times the way over the link, if that is more.
+    /// RTT packets per second)), where the RTT is 0.1 s, or three times the time that a packet takes over the link
+    /// if that is more.
     pub weight: Option<f64>,
     /// Whether the probability grows to 1 between `max` and its double, instead of at `max`. Without it: by profile.
     pub gentle: Option<bool>,

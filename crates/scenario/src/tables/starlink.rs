@@ -73,7 +73,7 @@ pub struct StarlinkFile {
     #[schemars(range(min = 0.0, max = 0.9))]
     pub correlation: Option<f64>,
     /// The same of their rates. 0.95 lets a rate hold for some five minutes. Without it: 0 (loaded and
-    /// the sets over it: 0.06; seoul-2026, up: 0.8).
+    /// the sets over it: 0.06).
     #[schemars(range(min = 0.0, max = 0.95))]
     pub rate_correlation: Option<f64>,
     /// 24 factors of the rate, for the hours of a day from 0 to 1 h UTC on, or the name of a published curve; without
@@ -81,8 +81,9 @@ pub struct StarlinkFile {
     pub hours: Option<HoursFile>,
     /// Packets leave in grants only, as an uplink's do. Without it: at any time.
     pub grants: Option<GrantsFile>,
-    /// What the link may carry beyond a rate: a token bucket. Without it: all that its rates let pass.
-    pub allowance: Option<AllowanceFile>,
+    /// What the link may carry beyond a rate, as a token bucket, or "none": all that its rates let pass. Without it:
+    /// none (seoul-2026, up: its own).
+    pub allowance: Option<AllowanceOrNone>,
     /// Delay added around an edge. Without it: 15 to 25 ms (recorded: 0 ms).
     #[schemars(length(min = 2, max = 1001))]
     pub spike: Option<Vec<Duration>>,
@@ -122,8 +123,8 @@ pub struct StarlinkFile {
     /// directions at once, and only on wires. Without it: 0 (lagos-2023: 0.308).
     #[schemars(range(min = 0.0, max = 0.95))]
     pub stay: Option<f64>,
-    /// Probability that an edge, or a reroute, loses all packets that are under way: what arrives before a packet over
-    /// the new path could, in both directions at once. Without it: 0 (lagos-2023: 0.31).
+    /// Probability that an edge, or a reroute, loses all packets in flight: those that arrive before a packet over the
+    /// new path could, in both directions at once. Without it: 0 (lagos-2023: 0.31).
     #[schemars(range(min = 0.0, max = 1.0))]
     pub in_flight_loss: Option<f64>,
 }
@@ -172,6 +173,21 @@ pub struct GrantsFile {
     /// Quantiles of the time from the begin of a period to its grant. Without it: 0 to 2.75 ms, as recorded.
     #[schemars(length(min = 2, max = 1001))]
     pub shift: Option<Vec<Duration>>,
+}
+
+/// A limit on volume, or its absence where the set of values has one.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum AllowanceOrNone {
+    Named(NoAllowance),
+    Bucket(AllowanceFile),
+}
+
+/// The name of no limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum NoAllowance {
+    None,
 }
 
 /// A token bucket before the transmitter: each bit that is sent takes a token, and packets wait where there are none.
@@ -257,8 +273,8 @@ pub enum StarlinkValues {
     /// As loaded, with a fit to round trips over ISLs to the gateway in Lagos, September 2023.
     #[serde(rename = "lagos-2023")]
     Lagos2023,
-    /// As seattle-2023, with what uploads over a dish in Seoul show, April 2026: rates, losses, pauses and shorter
-    /// delays; the uplink's queue is CoDel.
+    /// As seattle-2023, with what uploads over a dish in Seoul show, April 2026: rates, a limit on volume, losses,
+    /// pauses and shorter delays; the uplink's queue is CoDel.
     #[serde(rename = "seoul-2026")]
     Seoul2026,
 }
@@ -336,7 +352,7 @@ pub struct Starlink {
     /// Zero: each slot has a path of its own.
     #[serde(skip_serializing_if = "is_zero")]
     pub stay: f64,
-    /// Zero: what is under way at an edge arrives.
+    /// Zero: packets in flight at an edge arrive.
     #[serde(skip_serializing_if = "is_zero")]
     pub in_flight_loss: f64,
 }

@@ -148,7 +148,7 @@ pub struct CoverageFile {
     pub radius: Length,
 }
 
-/// A point of a track; between two the user moves on the shortest way at an even pace.
+/// A point of a track; between two of them the user moves along the great circle at constant speed.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WaypointFile {

@@ -372,20 +372,20 @@ pub struct Workload {
 }
 
 impl Workload {
-    /// Between which nodes its transfers go: a way for each node that it names, with the key that names the receiver.
-    pub(crate) fn ways(&self, path: &Path) -> Vec<(&str, &str, Path)> {
-        let mut ways = Vec::new();
+    /// Senders and receivers of its transfers, a pair for each node that it names, each with the key of the receiver.
+    pub(crate) fn pairs(&self, path: &Path) -> Vec<(&str, &str, Path)> {
+        let mut pairs = Vec::new();
         for from in &self.from {
             if let Some(to) = self.to.iter().find(|to| *to != from) {
-                ways.push((from.as_str(), to.as_str(), path.key("to")));
+                pairs.push((from.as_str(), to.as_str(), path.key("to")));
             }
         }
         for to in &self.to {
             if let Some(from) = self.from.iter().find(|from| *from != to) {
-                ways.push((from.as_str(), to.as_str(), path.key("to")));
+                pairs.push((from.as_str(), to.as_str(), path.key("to")));
             }
         }
-        ways
+        pairs
     }
 
     /// So many transfers begin in a run of this length, on average.

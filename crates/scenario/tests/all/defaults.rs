@@ -49,9 +49,9 @@ fn in_order(text: &str) -> Option<Value> {
         if skyhop_scenario::natural_order(ends[0].as_str()?, ends[1].as_str()?).is_gt() {
             ends.reverse();
             let table = link.as_object_mut()?;
-            let ways = [table.remove("forward"), table.remove("backward")];
-            for (key, way) in ["backward", "forward"].into_iter().zip(ways) {
-                way.map(|way| table.insert(key.to_owned(), way));
+            let directions = [table.remove("forward"), table.remove("backward")];
+            for (key, direction) in ["backward", "forward"].into_iter().zip(directions) {
+                direction.map(|direction| table.insert(key.to_owned(), direction));
             }
         }
     }

@@ -41,12 +41,13 @@ prop_compose! {
         }
         let errors = json!([{ "packet": loss },
             { "gilbert_elliott": { "to_bad": bad, "to_good": 0.3, "loss_good": 0.0, "loss_bad": max_p } }]);
-        let way = json!({ "queue": { "red": { "min": min, "max": min * times, "weight": weight, "max_p": max_p } } });
+        let red = json!({ "min": min, "max": min * times, "weight": weight, "max_p": max_p });
+        let direction = json!({ "queue": { "red": red } });
         json!({
             "between": ends,
             "rate": format!("{} {unit}", bps as f64 / divisor),
             "delay": format!("{} ms", delay_ns as f64 / 1e6),
-            if turned { "backward" } else { "forward" }: way,
+            if turned { "backward" } else { "forward" }: direction,
             if turned { "forward" } else { "backward" }: { "errors": errors },
         })
     }

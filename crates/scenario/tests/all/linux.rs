@@ -348,7 +348,7 @@ fn a_large_file_over_a_satellite_comes_close_to_the_lower_limit() {
     }
 }
 
-/// Without window scaling a window of at most 65,535 bytes is on its way per round trip (RFC 7323 §1.1;
+/// Without window scaling a window of at most 65,535 bytes is in flight per round trip (RFC 7323 §1.1;
 /// `algorithms_vectors.json`, "unscaled_window_limit"): 904 kbit/s over 580 ms.
 #[test]
 fn an_unscaled_window_limits_a_long_path() {

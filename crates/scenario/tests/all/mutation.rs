@@ -1,5 +1,5 @@
 //! Mutated scenarios: whatever is read, nothing panics, problems have a place in the text, and what is found right
-//! survives the way through its canonical form.
+//! survives a round trip through its canonical form.
 //!
 //! Runs for 5 s, or for SKYHOP_FUZZ_SECONDS.
 
@@ -273,6 +273,6 @@ fn mutants_are_read_or_refused_at_a_place() {
         tried += 1;
     }
     eprintln!("{tried} texts, {good} of them good");
-    // Both ways are really taken: most texts are broken, but not all.
+    // Both cases occur: most texts are broken, but not all.
     assert!(good * 50 > tried && good < tried, "{good} of {tried} were good");
 }

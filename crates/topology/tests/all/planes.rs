@@ -292,6 +292,30 @@ fn slots_of_a_file_join_satellites_of_the_same_number() {
 }
 
 #[test]
+fn slots_in_any_order_close_the_shell_by_phase() {
+    let mut stream = Stream::new(9, "catalogues", "test");
+    let mut satellites = published(&delta(6, 7, 1000.0, 60.0, 1), &mut stream);
+    satellites.sort_by(|a, b| a.name.cmp(&b.name));
+    let part = |name: &str, n: usize| name.split('-').nth(n).unwrap().parse::<u32>().unwrap();
+    // Links between the last plane and the first, with the slots of a file that come in this order of flight.
+    let closing = |slots: [u32; 7]| -> BTreeSet<[String; 2]> {
+        let kind = |s: &Satellite| NodeKind::Satellite {
+            orbit: s.orbit,
+            plane: part(&s.name, 1),
+            slot: slots[part(&s.name, 2) as usize],
+            shell: 0,
+        };
+        let nodes = satellites.iter().map(|s| NodeSpec { name: s.name.clone(), kind: kind(s) }).collect();
+        let found = topology(nodes, IslLayout::Planes(PlaneNeighbours::BySlot), CrossSeam::Open).unwrap();
+        pairs(&found).into_iter().filter(|[a, b]| part(a, 1) == 0 && part(b, 1) == 5).collect()
+    };
+    let in_order = closing([0, 1, 2, 3, 4, 5, 6]);
+    assert_eq!(in_order.len(), 7);
+    assert_eq!(closing([6, 5, 4, 3, 2, 1, 0]), in_order);
+    assert_eq!(closing([3, 0, 5, 1, 6, 2, 4]), in_order);
+}
+
+#[test]
 fn real_catalogues_fall_into_their_planes() {
     let read = |name: &str| {
         let path = format!("{}/../../../shared/data/tle/{name}-2025-10.tle", env!("CARGO_MANIFEST_DIR"));

@@ -183,7 +183,7 @@ fn forget_in_profile(starlink: &mut Value) {
     }
     if !varies(&steps) {
         unread.push("stay");
-        // A reroute loses what is under way for as long as the new step.
+        // A reroute loses the packets in flight for as long as the new step.
         if !(has_steps && loses) {
             unread.extend(["reroute", "reroute_at"]);
         }
