@@ -40,7 +40,8 @@ LEVEL_S = 2 * SLOT_S
 #: Standard deviation of the level of a slot around the rate of the bucket, as a share. Our choice.
 SCATTER = 0.1
 
-#: Volumes and rates of two transfers that differ by more, as a share, are not those of one bucket. Our choice.
+#: Volumes and rates that differ from the mean of all transfers by more, as a share, are not those of one bucket. Our
+#: choice.
 AGREE = 0.15
 
 #: A fall must raise the logarithm of the likelihood by so much more than changes in other slots would.
@@ -228,16 +229,17 @@ class _Bucket:
                     f"{self.every[first].name} and {self.every[second].name} were recorded at the same time, so "
                     "neither tells a token bucket alone: record one at a time."
                 )
-        at = " and ".join(f"{rate:.3g}" for rate in self.rates)
-        if max(self.rates) > (1 + AGREE) * min(self.rates):
-            return f"{self._names()} fall within a slot, but to {at} Mbit/s: not to the rate of one token bucket."
-        counted = [value for place, value in self.volumes.items() if place != self.part_full]
-        if max(counted) > (1 + AGREE) * min(counted):
-            sizes = " and ".join(f"{value / 8:.3g}" for value in self.volumes.values())
+        rates = dict(zip(self.falls, self.rates, strict=True))
+        if _differ(self.rates):
             return (
-                f"{self._names()} fall within a slot, but after {sizes} MB beyond {self.rate:.3g} Mbit/s: not the "
-                "volume of one token bucket. Other traffic used it, or there is more than one: record floods ten "
-                "minutes apart."
+                f"The transfers do not fall to the rate of one token bucket: {self._each(rates)} Mbit/s. Leave out "
+                "those whose level something else lowers."
+            )
+        if _differ([value for place, value in self.volumes.items() if place != self.part_full]):
+            sizes = self._each({place: value / 8 for place, value in self.volumes.items()})
+            return (
+                f"The transfers do not fall after the volume of one token bucket: {sizes} MB beyond {self.rate:.3g} "
+                "Mbit/s. Other traffic used it, or there is more than one: record floods ten minutes apart."
             )
         begins = self._begins(np.array([self.rate]), self.volume)
         for place, one in enumerate(self.every):
@@ -251,6 +253,10 @@ class _Bucket:
                     f"but {one.name} carried more without falling: no token bucket explains both."
                 )
         return ""
+
+    def _each(self, values: Mapping[int, float]) -> str:
+        """Values of transfers with their names."""
+        return ", ".join(f"{value:.3g} ({self.every[place].name})" for place, value in values.items())
 
     def _names(self) -> str:
         return " and ".join(self.every[place].name for place in self.falls)
@@ -324,6 +330,12 @@ class _Bucket:
                 "show whether the volume is the same."
             )
         return notes
+
+
+def _differ(values: Sequence[float]) -> bool:
+    """Whether one is too far from the mean of all."""
+    mean = float(np.mean(values))
+    return any(abs(value - mean) > AGREE * mean for value in values)
 
 
 def _series(one: Transfer) -> _Series:
