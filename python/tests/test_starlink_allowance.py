@@ -113,6 +113,7 @@ def test_a_fall_near_an_edge_is_told_from_no_slot_and_says_so() -> None:
     both = fitted(near, flood(1, seed=1, rate="8 Mbit/s", bucket={"rate": "2.4 Mbit/s", "volume": "25.3 MB"}))
     assert both.allowance_mb == pytest.approx(25.3, rel=0.005)
     assert sum("an allowance limits it from" in note for note in both.notes) == 2
+    assert "Only flood-1 falls clearly within a slot" in " ".join(both.notes)
 
 
 def test_a_flood_finds_what_the_one_before_left() -> None:
@@ -142,7 +143,8 @@ def test_the_first_flood_begins_part_full_only_if_the_others_say_so() -> None:
 def test_what_contradicts_one_bucket_is_said_and_claims_none() -> None:
     falls = flood(0, rate="5 Mbit/s", bucket=BUCKET)
     found = fitted(falls, flood(1, seed=2))
-    assert is_none(found) and "but flood-1 carried more without falling" in " ".join(found.notes)
+    assert is_none(found) and "flood-0 falls within a slot after 27 MB" in " ".join(found.notes)
+    assert "but flood-1 carried more without falling" in found.notes[0] and "levels count as rates" in found.notes[0]
     other = flood(1, seed=2, rate="5 Mbit/s", bucket={"rate": "3.4 Mbit/s", "volume": "16.6 MB"})
     found = fitted(falls, other)
     assert is_none(found) and "token bucket: 2.4 (flood-0), 3.4 (flood-1) Mbit/s." in " ".join(found.notes)

@@ -151,7 +151,7 @@ def find(transfers: Sequence[Transfer], *, draws: int = 200, seed: int = 1) -> A
         bucket = _Bucket(every, {place: fall for place in claims if (fall := falls[place]) is not None})
         if not (against := bucket.against()):
             return bucket.allowance(notes, _losses(transfers, every), draws, seed)
-        notes.append(against)
+        notes.append(f"{against} No allowance is claimed, and the levels count as rates of slots.")
     else:
         notes += [
             said for one, each in zip(transfers, every, strict=True) if (said := _unclaimed(each, is_udp=one.is_udp))
@@ -249,8 +249,8 @@ class _Bucket:
             rate, begin = np.full(volume.size, self.rate), np.full(volume.size, begins[place][0])
             if float(_gains(one, rate, volume, begin).gain.sum(axis=1).max()) <= -CLAIMED:
                 return (
-                    f"{self._names()} fall within a slot after {self.volume / 8:.3g} MB beyond {self.rate:.3g} Mbit/s, "
-                    f"but {one.name} carried more without falling: no token bucket explains both."
+                    f"{self._names()} within a slot after {self.volume / 8:.3g} MB beyond {self.rate:.3g} Mbit/s, but "
+                    f"{one.name} carried more without falling: no token bucket explains both."
                 )
         return ""
 
@@ -259,7 +259,8 @@ class _Bucket:
         return ", ".join(f"{value:.3g} ({self.every[place].name})" for place, value in values.items())
 
     def _names(self) -> str:
-        return " and ".join(self.every[place].name for place in self.falls)
+        names = " and ".join(self.every[place].name for place in self.falls)
+        return f"{names} {'fall' if len(self.falls) > 1 else 'falls'}"
 
     def allowance(self, notes: Sequence[str], losses: Floats, draws: int, seed: int) -> Allowance:
         """The claim, with 90 % intervals over draws of the slots after the falls, of the falls, and of `losses`.
@@ -324,7 +325,12 @@ class _Bucket:
             notes.append(f"{first}: the allowance had {share:.0%} of its volume at the begin, as the others tell.")
         else:
             notes.append(f"The allowance is taken for full at the begin of {first}: else its volume is larger.")
-        if len(self.falls) == 1:
+        limited = sum(not math.isnan(fall_s) for fall_s in falls_s)
+        if len(self.falls) == 1 and limited > 1:
+            notes.append(
+                f"Only {self._names()} clearly within a slot, and tells the allowance. The others do not contradict it."
+            )
+        elif len(self.falls) == 1:
             notes.append(
                 "Only one transfer tells the allowance. One more at another offered rate, ten minutes apart, would "
                 "show whether the volume is the same."
