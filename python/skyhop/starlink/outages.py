@@ -133,8 +133,8 @@ class Outages:
         if not lengths.size:
             return ()
         low, high, mean = float(lengths[0]), float(lengths[-1]), float(lengths.mean()) * self.share
-        # With zeros the mean is this area, of the rises to `low` and to `high`, times the spacing, which is 1 / zeros
-        # + 1; without zeros it is (low + high) / 2.
+        # With zeros the mean is the area under the rises to `low` and to `high` divided by zeros + 1 spacings; without
+        # zeros it is (low + high) / 2.
         area = low + high / 2
         spaces = round(area / mean)
         if spaces >= _QUANTILES:
