@@ -80,7 +80,7 @@ def flood(
 
 
 def gains(floods: int, rates: tuple[float, ...], correlation: float, **keys: object) -> Floats:
-    """The gain of each flood; −∞ where none falls."""
+    """The gain of each flood; minus infinity where none falls."""
     wander, off_s = bool(keys.get("wander")), float(keys.get("off_s", 0.0))  # type: ignore[arg-type]
     bucket = BUCKET if keys.get("with_bucket") else (math.nan, math.nan)
     found = []

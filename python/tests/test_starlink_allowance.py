@@ -113,7 +113,28 @@ def test_a_fall_near_an_edge_is_told_from_no_slot_and_says_so() -> None:
     both = fitted(near, flood(1, seed=1, rate="8 Mbit/s", bucket={"rate": "2.4 Mbit/s", "volume": "25.3 MB"}))
     assert both.allowance_mb == pytest.approx(25.3, rel=0.005)
     assert sum("an allowance limits it from" in note for note in both.notes) == 2
-    assert "Only flood-1 falls clearly within a slot" in " ".join(both.notes)
+    said = " ".join(both.notes)
+    assert "flood-1 falls clearly within a slot" in said and "1 more falls after about the same volume" in said
+
+
+def test_once_a_bucket_is_claimed_falls_at_edges_count_and_their_levels_are_no_rates() -> None:
+    bucket = {"rate": "2.4 Mbit/s", "volume": "25.3 MB"}
+    clear = flood(0, seed=1, rate="8 Mbit/s", bucket=bucket)
+    # 4.93 Mbit/s on the wire: each falls a second or two after the edge at 72 s, after 91 and 60 % of the volume.
+    alike = flood(1, rate="4.82 Mbit/s", bucket={"rate": "2 Mbit/s", "volume": "26.8 MB"})
+    assert not allowance.find([alike], draws=0).is_claimed
+    found = fitted(clear, alike)
+    assert found.allowance_mbps == pytest.approx(2.4, rel=0.005)
+    assert found.allowance_mb == pytest.approx((25.3 + 23.1) / 2, rel=0.01)
+    said = " ".join(found.notes)
+    assert "1 more falls after about the same volume" in said and said.count("an allowance limits it from") == 2
+    other = flood(1, rate="4 Mbit/s", bucket={"rate": "2.4 Mbit/s", "volume": "15.4 MB"})
+    assert not allowance.find([other], draws=0).is_claimed
+    found = fitted(clear, other)
+    assert found.allowance_mb == pytest.approx(25.3, rel=0.01)
+    said = " ".join(found.notes)
+    assert "after 15.4 MB beyond it, which is not its volume, so the level counts as rates" in said
+    assert said.count("an allowance limits it from") == 1
 
 
 def test_a_flood_finds_what_the_one_before_left() -> None:

@@ -170,6 +170,7 @@ class _Bucket:
 
     def __init__(self, every: Sequence[_Series], falls: Mapping[int, Fall]) -> None:
         self.every = every
+        self.claims = tuple(falls)
         self.falls = {place: fall.place for place, fall in falls.items()}
         self.order = sorted(range(len(every)), key=lambda place: every[place].begin_s)
         blocks = [_limited(every[place], fall) for place, fall in falls.items()]
@@ -180,10 +181,43 @@ class _Bucket:
         # Alone, the transfer that fell last had most of the bucket.
         self.volume = max(self._volumes(np.array([self.rate]), 0.0).values(), default=np.zeros(1))[0]
         self.volumes: dict[int, float] = {}
-        # What one transfer leaves depends on the volume, which follows from the next ones.
+        #: Megabits after which other transfers fall to the level.
+        self.odd: dict[int, float] = {}
+        self._settle()
+        self._take_companions()
+
+    def _settle(self) -> None:
+        """Finds volumes. What one transfer leaves depends on the volume, which follows from the next ones."""
         for _ in range(_TURNS):
             self.volumes = {n: float(one[0]) for n, one in self._volumes(np.array([self.rate]), self.volume).items()}
             self.volume = self._mean_volume()
+
+    def _take_companions(self) -> None:
+        """Adds the falls of transfers that do not tell a bucket alone, but fall after the volume of the one claimed.
+
+        Their levels would count as rates of slots otherwise, and the volume would be that of the claims only. Those
+        whose volumes do not agree with the mean are left out again, the farthest first, and stand in `odd`.
+        """
+        begins = self._begins(np.array([self.rate]), self.volume)
+        for place, one in enumerate(self.every):
+            if place in self.falls or (last := _last_before_fall(one, self.rate)) is None:
+                continue
+            missing = _missing(one, np.array([self.rate]), np.array([np.inf]), begins[place])[0, last + 1]
+            if abs(missing - self.volume) <= 2 * AGREE * self.volume:
+                self.falls[place] = last
+            else:
+                self.odd[place] = float(missing)
+        while len(self.falls) > len(self.claims):
+            self._settle()
+            of_full = {place: value for place, value in self.volumes.items() if place != self.part_full}
+            mean = float(np.mean(list(of_full.values())))
+            far = {place: abs(of_full[place] - mean) for place in of_full if place not in self.claims}
+            if not far or max(far.values()) <= AGREE * mean:
+                return
+            farthest = max(far, key=lambda place: far[place])
+            self.odd[farthest] = of_full[farthest]
+            del self.falls[farthest]
+        self._settle()
 
     def _volumes(self, rate: Floats, volume: float) -> dict[int, Floats]:
         """Megabits beyond each `rate` that a transfer with a fall, and those before it, have taken until then."""
@@ -229,14 +263,15 @@ class _Bucket:
                     f"{self.every[first].name} and {self.every[second].name} were recorded at the same time, so "
                     "neither tells a token bucket alone: record one at a time."
                 )
-        rates = dict(zip(self.falls, self.rates, strict=True))
+        rates = dict(zip(self.claims, self.rates, strict=True))
         if _differ(self.rates):
             return (
                 f"The transfers do not fall to the rate of one token bucket: {self._each(rates)} Mbit/s. Leave out "
                 "those whose level something else lowers."
             )
-        if _differ([value for place, value in self.volumes.items() if place != self.part_full]):
-            sizes = self._each({place: value / 8 for place, value in self.volumes.items()})
+        of_claims = {place: value for place, value in self.volumes.items() if place in self.claims}
+        if _differ([value for place, value in of_claims.items() if place != self.part_full]):
+            sizes = self._each({place: value / 8 for place, value in of_claims.items()})
             return (
                 f"The transfers do not fall after the volume of one token bucket: {sizes} MB beyond {self.rate:.3g} "
                 "Mbit/s. Other traffic used it, or there is more than one: record floods ten minutes apart."
@@ -259,8 +294,8 @@ class _Bucket:
         return ", ".join(f"{value:.3g} ({self.every[place].name})" for place, value in values.items())
 
     def _names(self) -> str:
-        names = " and ".join(self.every[place].name for place in self.falls)
-        return f"{names} {'fall' if len(self.falls) > 1 else 'falls'}"
+        names = " and ".join(self.every[place].name for place in self.claims)
+        return f"{names} {'fall' if len(self.claims) > 1 else 'falls'}"
 
     def allowance(self, notes: Sequence[str], losses: Floats, draws: int, seed: int) -> Allowance:
         """The claim, with 90 % intervals over draws of the slots after the falls, of the falls, and of `losses`.
@@ -325,12 +360,23 @@ class _Bucket:
             notes.append(f"{first}: the allowance had {share:.0%} of its volume at the begin, as the others tell.")
         else:
             notes.append(f"The allowance is taken for full at the begin of {first}: else its volume is larger.")
-        limited = sum(not math.isnan(fall_s) for fall_s in falls_s)
-        if len(self.falls) == 1 and limited > 1:
+        notes += [
+            f"{self.every[place].name}: falls to the rate of the allowance after {value / 8:.3g} MB beyond it, which "
+            "is not its volume, so the level counts as rates of slots."
+            for place, value in sorted(self.odd.items())
+        ]
+        if len(self.claims) < len(self.falls):
+            others = len(self.falls) - len(self.claims)
+            notes.append(
+                f"{self._names()} clearly within a slot: this tells that there is an allowance, and its rate. "
+                f"{others} more {'fall' if others > 1 else 'falls'} after about the same volume, maybe at an edge. The "
+                "volume is the mean of all."
+            )
+        elif len(self.claims) == 1 and sum(not math.isnan(fall_s) for fall_s in falls_s) > 1:
             notes.append(
                 f"Only {self._names()} clearly within a slot, and tells the allowance. The others do not contradict it."
             )
-        elif len(self.falls) == 1:
+        elif len(self.claims) == 1:
             notes.append(
                 "Only one transfer tells the allowance. One more at another offered rate, ten minutes apart, would "
                 "show whether the volume is the same."
@@ -481,6 +527,23 @@ def _after(series: _Series, place: int) -> Floats:
     while len(rows) > 1 and rows[-1, 1] < (1 - 2 * SCATTER) * level:
         rows = rows[:-1]
     return rows
+
+
+def _last_before_fall(series: _Series, rate: float) -> int | None:
+    """The last interval before a fall to about `rate`, or less, that stays; None where the transfer has none.
+
+    Two levels fit its intervals best with the fall there (least squares). It may lie at an edge.
+    """
+    y, length_s = series.mbps, series.lengths_s
+    if not series.slots or y.size < 4:
+        return None
+    sums, count = np.cumsum(y - y.mean())[:-1], np.arange(1, y.size)
+    last = int(np.argmax(sums**2 / count + sums**2 / (y.size - count)))
+    before, after = (
+        float(np.average(y[part], weights=length_s[part])) for part in (slice(last + 1), slice(last + 1, None))
+    )
+    stays = series.ends_s[-1] - series.ends_s[last] >= LEVEL_S
+    return last if stays and after <= (1 + AGREE) * rate and before > (1 + 2 * AGREE) * rate else None
 
 
 def _limited(series: _Series, fall: Fall) -> Floats:
