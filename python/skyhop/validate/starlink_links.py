@@ -354,7 +354,9 @@ def _transfer(one: _Read, least_ms: float | None, begin: Begin) -> tuple[list[Ro
         note = f"no least round trip is known of this place: one-way delay {delay_ms:.1f} ms"
     mean, half = mean_and_interval([run.mean_bps for run in runs])
     if half > 0:
-        note += f"; the mean of {len(runs)} runs is known to ± {100 * half / mean:.0f} % (95 %)"
+        share = 100 * half / mean
+        known = f"± {share:.0f} %" if share >= 1 else "less than ± 1 %"
+        note += f"; the mean of {len(runs)} runs is known to {known} (95 %)"
     notes = "; ".join(filter(None, [*one.notes, note, begin.note]))
     rows = [_row(name, "goodput", transfer.mean_bps, mean, notes)]
     per_second = np.concatenate([run.per_second_bps for run in runs])
