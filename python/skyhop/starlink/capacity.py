@@ -1,4 +1,4 @@
-"""Fits what a loaded link shows in recorded transfers: the keys `rates`, `rate_correlation`, `loss` and `outage`."""
+"""Fits what transfers show of a loaded link: `rates`, `rate_correlation`, `allowance`, `loss` and `outage`."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from skyhop.starlink import allowance
+from skyhop.starlink.allowance import LEAST_PACKETS, NEAR_S, Bools
 from skyhop.starlink.chains import Chains, neighbours
 from skyhop.starlink.estimating import QUANTILES
 from skyhop.starlink.fitting import (
@@ -24,23 +26,16 @@ from skyhop.starlink.fitting import (
 )
 from skyhop.starlink.measuring import FIRST_S, SLOT_S
 from skyhop.starlink.recordings import Floats
-from skyhop.starlink.transfers import Transfer
-
-#: Intervals nearer to an edge count for the edge, s: iperf3 tells the begin of a transfer in whole seconds.
-NEAR_S = 1.0
+from skyhop.starlink.transfers import CARRIED, Transfer
 
 #: Slots whose rate is known, for the quantiles.
 LEAST_RATES = 8
 
-#: Datagrams between edges, and edges, for losses.
-LEAST_PACKETS = 1000
+#: Edges, for outages.
 LEAST_EDGES = 8
 
 #: Points of the distribution of rates.
 POINTS = 2000
-
-#: What arrived of an offered rate where the link was not full: with less, the queue may have lost the rest.
-CARRIED = 0.95
 
 
 @dataclass(frozen=True)
@@ -65,6 +60,10 @@ class CapacityFit:
     notes: tuple[str, ...]
     """What a reader must know of transfers that tell less than they seem to."""
     parameters: tuple[Parameter, ...]
+    allowance_mbps: float = math.nan
+    """Rate of the token bucket in Mbit/s of IP packets; NaN where none is claimed."""
+    allowance_mb: float = math.nan
+    """Its volume in 10⁶ bytes, likewise."""
 
 
 @dataclass(frozen=True)
@@ -79,11 +78,13 @@ class _Slots:
     outage_ms: Floats
     silent: int
     """Slots in which nothing arrived: they are not among the others."""
+    falls: bool
+    """Whether an allowance limits the transfer from some time on: the slots are those before."""
 
     @property
     def is_carried(self) -> bool:
         """Whether all that was offered came through in every slot."""
-        return bool(np.all(self.carried == 1))
+        return not self.falls and bool(np.all(self.carried == 1))
 
 
 def fit_capacity(transfers: Sequence[Transfer], *, draws: int = 200, seed: int = 1) -> CapacityFit:
@@ -91,7 +92,8 @@ def fit_capacity(transfers: Sequence[Transfer], *, draws: int = 200, seed: int =
 
     The rate of a slot is what arrived in the intervals that lie a second or more from its edges. UDP whose rate came
     through in every slot tells losses; otherwise the link was full, and losses of its queue are not those of the
-    profile. Intervals come from draws of runs of neighbouring slots, as long as their correlation lasts.
+    profile. Where the transfers tell an allowance, only what came before its volume was used up tells rates. Intervals
+    come from draws of runs of neighbouring slots, as long as their correlation lasts.
 
     Raises ValueError for both directions at once, for transfers that losses hold back, and where nothing can be told.
     """
@@ -100,7 +102,8 @@ def fit_capacity(transfers: Sequence[Transfer], *, draws: int = 200, seed: int =
     for one in transfers:
         fills(one)
     once(transfers)
-    every = [_slots(one) for one in transfers]
+    bucket = allowance.find(transfers, draws=draws, seed=seed)
+    every = [_slots(one, free) for one, free in zip(transfers, bucket.free, strict=True)]
     # Slots of different transfers are not neighbours.
     number = np.concatenate([one.number + 1e12 * place for place, one in enumerate(every)])
     rate, carried = (np.concatenate([getattr(one, name) for one in every]) for name in ("rate", "carried"))
@@ -126,9 +129,14 @@ def fit_capacity(transfers: Sequence[Transfer], *, draws: int = 200, seed: int =
             limit = ", at least" if unknown > from_share else ""
             value_of = partial(_of_distribution, of)
             parameters.append(_parameter(f"rate, {name}, Mbit/s{limit}", value_of, known, run, draws, generator))
-    notes = []
+    notes = list(bucket.notes)
+    if bucket.is_claimed and not rates:
+        notes.append(
+            f"The {np.count_nonzero(carried == 0)} slots whose link was full before an allowance limits it are too few "
+            f"for rates: {LEAST_RATES} are needed, at more than the link carries."
+        )
     for one, slots in zip(transfers, every, strict=True):
-        if one.is_udp and slots.rate.size and not slots.is_carried:
+        if one.is_udp and slots.rate.size and not slots.is_carried and not slots.falls:
             full_slots = np.count_nonzero(slots.carried == 0)
             notes.append(
                 f"{one.name}: the link was full in {full_slots} of {slots.rate.size} slots, so its losses may be the "
@@ -148,18 +156,22 @@ def fit_capacity(transfers: Sequence[Transfer], *, draws: int = 200, seed: int =
         parameters.append(
             _parameter("outage, mean, ms", lambda found: max(float(found.mean()), 0.0), outage, 1, draws, generator)
         )
-    if not rates and not outages and math.isnan(loss):
+    if bucket.is_claimed:
+        parameters += bucket.parameters
+    elif not rates and not outages and math.isnan(loss):
         full = np.count_nonzero(carried == 0)
-        raise ValueError(
+        said = (
             f"{full} slots with a rate and {packets[free].sum():.0f} datagrams through a link that was not full tell "
             f"nothing: {LEAST_RATES} slots whose link was full or {LEAST_PACKETS} datagrams are needed (a slot is "
             "15 s; record UDP with -R or --get-server-output)"
         )
+        raise ValueError(" ".join([said + ("." if bucket.notes else ""), *bucket.notes]))
     return CapacityFit(
         direction="down" if transfers[0].reverse else "up", rates_mbps=rates,
         rate_correlation=math.nan if math.isnan(correlation) else round(min(max(correlation, 0), MOST_CORRELATION), 2),
         unknown=unknown, slots=rate.size if rates else 0,
         loss=loss, outage_ms=outages, edges=outage.size, notes=tuple(notes), parameters=tuple(parameters),
+        allowance_mbps=round(bucket.rate_mbps, 3), allowance_mb=round(bucket.volume_mb, 2),
     )  # fmt: skip
 
 
@@ -182,6 +194,9 @@ def capacity_table(found: CapacityFit) -> str:
         lines.append("rates = [" + ", ".join(f'"{value:g} Mbit/s"' for value in found.rates_mbps) + "]")
         if not math.isnan(found.rate_correlation):
             lines.append(f"rate_correlation = {found.rate_correlation:g}")
+    if not math.isnan(found.allowance_mbps):
+        rate, volume = f"{found.allowance_mbps:g} Mbit/s", f"{found.allowance_mb:g} MB"
+        lines.append(f'allowance = {{ rate = "{rate}", volume = "{volume}" }}')
     if not math.isnan(found.loss):
         lines.append(f"loss = {found.loss:.3g}")
     if found.outage_ms:
@@ -213,7 +228,7 @@ def once(transfers: Sequence[Transfer]) -> None:
             raise ValueError(f"{first.name} and {second.name} are the same transfer: its slots would count twice")
 
 
-def _slots(one: Transfer) -> _Slots:
+def _slots(one: Transfer, free: Bools) -> _Slots:
     begins = one.start_s + one.omitted_s + one.begins_s - FIRST_S
     ends = begins + one.lengths_s
     edge = np.round((begins + ends) / 2 / SLOT_S)
@@ -223,8 +238,8 @@ def _slots(one: Transfer) -> _Slots:
     offered = one.offered_bps / 1e6 * one.wire_factor
     rates, carried, lost, packets, numbers = [], [], [], [], []
     silent = 0
-    for number in np.unique(slot[~near]):
-        of = (slot == number) & ~near
+    for number in np.unique(slot[~near & free]):
+        of = (slot == number) & ~near & free
         if one.lengths_s[of].sum() < SLOT_S / 3:
             continue
         rate = float(np.average(one.rate_bps[of], weights=one.lengths_s[of])) / 1e6 * one.wire_factor
@@ -237,12 +252,12 @@ def _slots(one: Transfer) -> _Slots:
         lost.append(float(one.lost_each[of].sum()) if one.lost_each is not None else 0.0)
         packets.append(float(one.packets_each[of].sum()) if one.packets_each is not None else 0.0)
     outage: Floats = np.zeros(0)
-    if one.lost_each is not None and one.packets_each is not None and carried and all(carried):
+    if one.lost_each is not None and one.packets_each is not None and carried and all(carried) and free.all():
         share = _share(np.stack([lost, packets], axis=1))
         outage = _outages_ms(one.lengths_s, one.lost_each, one.packets_each, np.where(near, edge, math.nan), share)
     return _Slots(
         number=np.array(numbers), rate=np.array(rates), carried=np.array(carried), lost=np.array(lost),
-        packets=np.array(packets), outage_ms=outage, silent=silent,
+        packets=np.array(packets), outage_ms=outage, silent=silent, falls=not free.all(),
     )  # fmt: skip
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skyhop.starlink.capacity import CARRIED, fills, once
+from skyhop.starlink.capacity import fills, once
 from skyhop.starlink.recordings import Floats
-from skyhop.starlink.transfers import Transfer
+from skyhop.starlink.transfers import CARRIED, Transfer
 
 #: Hours of the day with a transfer that a fit needs, and the most hours in a row without one.
 LEAST_HOURS = 8

@@ -15,6 +15,9 @@ from skyhop.starlink import server_text
 from skyhop.starlink.recordings import Floats, object_of
 from skyhop.texts import text_of
 
+#: What arrived of an offered rate where the link was not full: with less, the queue may have lost the rest.
+CARRIED = 0.95
+
 
 @dataclass(frozen=True)
 class Transfer:

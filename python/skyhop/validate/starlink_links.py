@@ -25,7 +25,8 @@ from skyhop.starlink.chance import intervals
 from skyhop.starlink.measuring import FIRST_S, LEAST_FOR_LOSS, SLOT_S, by_the_clock, kolmogorov_smirnov, measures
 from skyhop.starlink.recordings import Floats, Recording
 from skyhop.starlink.transfers import Transfer
-from skyhop.validate import starlink_cases, starlink_runs
+from skyhop.validate import starlink_buckets, starlink_cases, starlink_runs
+from skyhop.validate.starlink_buckets import Begin
 from skyhop.validate.starlink_cases import Case
 from skyhop.validate.starlink_runs import Simulated
 
@@ -143,7 +144,9 @@ def starlink(
             if isinstance(one, Recording):
                 rows[number] = _round_trips(case.recording, one, profile)
             else:
-                rows[number], ours_bps = _transfer(one, least.get(case.place), profile)
+                others = [other.transfer for other in found.values() if isinstance(other, _Read) and _alike(one, other)]
+                begin = starlink_buckets.begin(one.transfer, others, profile, down=one.down)
+                rows[number], ours_bps = _transfer(one, least.get(case.place), begin)
         except ValueError as error:
             rows[number] = [_unread(case, str(error))]
             continue
@@ -162,6 +165,11 @@ def starlink(
     for words, by_streams in means.items():
         listed += _ratios(" ".join(word for word in words if word), by_streams)
     return listed
+
+
+def _alike(one: _Read, other: _Read) -> bool:
+    """Whether two transfers went over the same direction of the same link."""
+    return one is not other and one.case.place == other.case.place and one.down == other.down
 
 
 def _profile(case: Case, one: Recording | _Read, values: Mapping[str, Any] | None) -> tuple[dict[str, Any], str]:
@@ -328,13 +336,17 @@ def _on_loss(recording: Recording, *, told: bool) -> str:
     return f"{by_clock}; {'the others count' if told else f'the other {few}'}"
 
 
-def _transfer(one: _Read, least_ms: float | None, profile: Mapping[str, Any]) -> tuple[list[Row], float]:
+def _transfer(one: _Read, least_ms: float | None, begin: Begin) -> tuple[list[Row], float]:
     """Rows of a transfer, and the mean goodput over the seeds in bit/s."""
     transfer, down, control = one.transfer, one.down, one.control
+    profile, begin_s = begin.profile, begin.begin_s
     own_ms = transfer.least_rtt_ms if transfer.least_rtt_ms is not None else least_ms
-    delay_ms = starlink_runs.delay_ms(transfer, down, control, own_ms, profile)
+    delay_ms = starlink_runs.delay_ms(transfer, down, control, own_ms, profile, begin_s=begin_s)
     seeds = HELD_SEEDS if _rates_hold(profile, down) else TRANSFER_SEEDS
-    runs = [starlink_runs.transfer_run(transfer, down, control, delay_ms, profile, seed=seed) for seed in seeds]
+    runs = [
+        starlink_runs.transfer_run(transfer, down, control, delay_ms, profile, seed=seed, begin_s=begin_s)
+        for seed in seeds
+    ]
     name = one.case.recording
     source = "in this file" if transfer.least_rtt_ms is not None else "in others of this place"
     note = f"one-way delay {delay_ms:.1f} ms by the least round trip {source}"
@@ -342,8 +354,11 @@ def _transfer(one: _Read, least_ms: float | None, profile: Mapping[str, Any]) ->
         note = f"no least round trip is known of this place: one-way delay {delay_ms:.1f} ms"
     mean, half = mean_and_interval([run.mean_bps for run in runs])
     if half > 0:
-        note += f"; the mean of {len(runs)} runs is known to ± {100 * half / mean:.0f} % (95 %)"
-    rows = [_row(name, "goodput", transfer.mean_bps, mean, "; ".join([*one.notes, note]))]
+        share = 100 * half / mean
+        known = f"± {share:.0f} %" if share >= 1 else "less than ± 1 %"
+        note += f"; the mean of {len(runs)} runs is known to {known} (95 %)"
+    notes = "; ".join(filter(None, [*one.notes, note, begin.note]))
+    rows = [_row(name, "goodput", transfer.mean_bps, mean, notes)]
     per_second = np.concatenate([run.per_second_bps for run in runs])
     theirs = transfer.per_second()
     # A sender that keeps the rate it was given has no distribution to compare.
@@ -369,9 +384,7 @@ def _transfer(one: _Read, least_ms: float | None, profile: Mapping[str, Any]) ->
 
 def _rates_hold(profile: Mapping[str, Any], down: bool) -> bool:
     """Whether the direction that carries the data keeps its rate over many slots."""
-    own = profile["backward" if down else "forward"]["profile"]["starlink"]
-    # No set has rates that hold for minutes.
-    return float(own.get("rate_correlation", 0.0)) >= HELD
+    return float(starlink_buckets.resolved(profile, down=down).get("rate_correlation", 0.0)) >= HELD
 
 
 def _repeated(name: str, transfer: Transfer, runs: list[Simulated]) -> list[Row]:

@@ -131,7 +131,7 @@ class Simulated:
     mean_bps: float
     per_second_bps: Floats
     resends_s: Floats
-    """Unix times modulo a minute, s, at which the senders repeat lost segments. None for UDP."""
+    """Times since the full minute before the begin, s, at which the senders repeat lost segments. None for UDP."""
     resent: float
     """Segments that were sent again, over those delivered; NaN without any."""
     lost: float
@@ -142,14 +142,22 @@ class Simulated:
     """The least smoothed round trip; NaN for UDP."""
 
 
-def delay_ms(transfer: Transfer, down: bool, control: str, least_ms: float | None, profile: Mapping[str, Any]) -> float:
+def delay_ms(
+    transfer: Transfer,
+    down: bool,
+    control: str,
+    least_ms: float | None,
+    profile: Mapping[str, Any],
+    *,
+    begin_s: float | None = None,
+) -> float:
     """One-way delay of the wire at which the least smoothed round trip of a trial is `least_ms`.
 
     It is the offset of the place: what a transfer meets besides the profile.
     """
     if least_ms is None or transfer.is_udp:
         return DELAY_MS if least_ms is None else max(least_ms / 2, 1.0)
-    trial = transfer_run(transfer, down, control, DELAY_MS, profile, seed=1, longest_s=TRIAL_S)
+    trial = transfer_run(transfer, down, control, DELAY_MS, profile, seed=1, longest_s=TRIAL_S, begin_s=begin_s)
     return max(DELAY_MS + (least_ms - trial.least_rtt_ms) / 2, 1.0)
 
 
@@ -162,12 +170,14 @@ def transfer_run(
     *,
     seed: int,
     longest_s: float = math.inf,
+    begin_s: float | None = None,
 ) -> Simulated:
-    """One run of the recorded transfer's flows, from its second of the minute on, over a wire with the profile.
+    """One run of the recorded transfer's flows over a wire with the profile, from `begin_s` on.
 
-    As in the recording the warm-up that iperf3 omits does not count.
+    Without one it is the second of the minute at which the transfer began, so that slots lie in it as recorded. As in
+    the recording the warm-up that iperf3 omits does not count.
     """
-    begin_s = transfer.start_s % 60
+    begin_s = transfer.start_s % 60 if begin_s is None else begin_s
     count_s = begin_s + transfer.omitted_s
     end_s = min(count_s + transfer.duration_s, begin_s + longest_s)
     ends = {"from": "server", "to": "terminal"} if down else {"from": "terminal", "to": "server"}
@@ -207,7 +217,7 @@ def transfer_run(
     return Simulated(
         mean_bps=float(np.mean(rates)) if rates.size else math.nan,
         per_second_bps=in_seconds(begins, np.full(begins.size, STEP_S), rates) if rates.size else rates,
-        resends_s=resends_s[resends_s > count_s],
+        resends_s=resends_s[resends_s > count_s] + (transfer.start_s % 60 - begin_s),
         resent=again / segments if segments else math.nan,
         lost=lost / sent if sent else math.nan,
         cwnd_bytes=float(np.mean(cwnd)) * SEGMENT_B if cwnd.size else math.nan,

@@ -1,0 +1,148 @@
+"""Transfers beside recordings behind a token bucket: each begins with what earlier ones of its folder have left."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from test_starlink_fit import HEADER
+from test_starlink_uplink import transfer
+
+from skyhop.starlink.transfers import Transfer
+from skyhop.validate import starlink_buckets, starlink_links, starlink_runs
+
+#: A full minute, UTC, in 2026.
+MINUTE_S = 1_776_000_000
+
+#: Volume 216 Mbit, which 90 s fill.
+ALLOWANCE = {"rate": "2.4 Mbit/s", "volume": "27 MB"}
+
+VALUES: dict[str, Any] = {
+    "values": "loaded", "rates": ["8 Mbit/s", "8 Mbit/s"], "ripple": [1, 1], "loss": 0, "edge_loss": [0, 0],
+    "pause": "0 s", "allowance": ALLOWANCE,
+}  # fmt: skip
+
+PROFILE = starlink_links.sides(VALUES)
+
+
+def sent(begin_s: float, mbps: float, seconds: int = 60, **values: Any) -> Transfer:
+    """An upload of which so much arrived, with the headers of IP."""
+    own = {
+        "name": f"up-{begin_s:g}", "start_s": MINUTE_S + begin_s, "begins_s": np.arange(float(seconds)),
+        "lengths_s": np.ones(seconds), "rate_bps": np.full(seconds, 1e6 * mbps), "reverse": False,
+    }  # fmt: skip
+    return transfer(0, 1e6 * mbps, **{**own, **values})
+
+
+def filled(one: Transfer, *others: Transfer, profile: dict[str, Any] | None = None, down: bool = False) -> float:
+    """How full the bucket is at the begin of a transfer."""
+    begin = starlink_buckets.begin(one, others, profile or PROFILE, down=down)
+    side = begin.profile["backward" if down else "forward"]["profile"]["starlink"]
+    return float(side["allowance"].get("filled", 1.0))
+
+
+def test_the_values_behind_a_set_are_the_engines() -> None:
+    wire = {side: {"profile": {"starlink": {"values": "loaded"}}} for side in ("forward", "backward")}
+    up, down = (starlink_buckets.resolved(wire, down=down) for down in (False, True))
+    assert up["rates"][-1] == "70 Mbit/s" and down["rates"][-1] == "370 Mbit/s"
+    assert up["rate_correlation"] == 0.06 and not starlink_links._rates_hold(wire, False)
+    own = starlink_links.sides({"values": "loaded", "direction": "down", "rate_correlation": 0.5})
+    assert starlink_links._rates_hold(own, True) and not starlink_links._rates_hold(own, False)
+    bucket = starlink_buckets.bucket_of(starlink_buckets.resolved(PROFILE, down=False), down=False)
+    assert bucket == starlink_buckets.Bucket(rate_bps=2.4e6, bits=216e6, filled=1.0, loss=0.0, down=False)
+    assert starlink_buckets.bucket_of(starlink_buckets.resolved(PROFILE, down=True), down=True) is None
+
+
+def test_arrivals_take_tokens_and_time_brings_them() -> None:
+    one = sent(120, 8)
+    # 60 s at 4.8 Mbit/s take 144 Mbit, the 60 s after bring 144; 30 s bring half of them.
+    assert filled(one, sent(0, 4.8)) == 1
+    assert filled(one, sent(30, 4.8)) == pytest.approx(1 - 72 / 216)
+    # No transfer leaves less than an empty bucket, and none that comes later counts.
+    assert filled(one, sent(60, 20)) == 0 and filled(one, sent(60, 4.8), sent(121, 20)) == pytest.approx(1 - 144 / 216)
+    # The one before leaves less than none: it is the second of two, and the order in the folder does not matter.
+    assert filled(sent(200, 8), sent(130, 4.8), sent(60, 6)) == pytest.approx(1 - (216 - 24 + 48) / 216, abs=0.4)
+    # Lost packets have taken tokens; warm-ups have the rate that follows; half of an interval counts.
+    lossy = starlink_links.sides({**VALUES, "loss": 0.1})
+    assert filled(one, sent(60, 3.6), profile=lossy) == pytest.approx(1 - 60 * (4.0 - 2.4) / 216)
+    warm = sent(50, 3.6, seconds=60, omitted_s=10.0)
+    assert filled(one, warm) == pytest.approx(1 - 70 * 1.2 / 216)
+    tens = {"begins_s": np.array([0.0]), "lengths_s": np.array([20.0]), "rate_bps": np.array([3.6e6])}
+    assert filled(one, sent(110, 3.6, **tens)) == pytest.approx(1 - 10 * 1.2 / 216)
+
+
+def test_two_transfers_at_once_take_the_tokens_once() -> None:
+    # 2.4 Mbit/s come once, not for each of both.
+    assert filled(sent(60, 8), sent(0, 2.0), sent(0.5, 2.0, seconds=59)) == pytest.approx(
+        1 - (60 * 2.0 + 59 * 2.0 - 60 * 2.4) / 216, abs=0.01
+    )
+
+
+def test_the_note_says_how_full_the_bucket_is_and_why() -> None:
+    one = sent(120, 8)
+    alone = starlink_buckets.begin(one, [], PROFILE, down=False)
+    assert alone.profile is PROFILE and alone.begin_s is None
+    assert alone.note.startswith("the allowance of 27 MB beyond 2.4 Mbit/s begins full, which is assumed: no transfer")
+    later = starlink_buckets.begin(one, [sent(30, 4.8)], PROFILE, down=False)
+    assert "begins 67% full" in later.note and "the last, up-30, ended 30 s before" in later.note
+    assert later.begin_s == 0.0
+    again = starlink_buckets.begin(one, [sent(0, 4.8)], PROFILE, down=False)
+    assert "begins full, by what arrived" in again.note and again.begin_s is None
+    at_once = starlink_buckets.begin(one, [sent(100, 4.8)], PROFILE, down=False)
+    assert "the last, up-100, had not ended" in at_once.note
+    assert starlink_buckets.begin(one, [sent(30, 4.8)], PROFILE, down=True).note == ""
+    # A fit may say that the bucket was not full before the first of them.
+    half = starlink_links.sides({**VALUES, "allowance": {**ALLOWANCE, "filled": 0.5}})
+    begin = starlink_buckets.begin(one, [], half, down=False)
+    assert "begins 50% full, which is assumed" in begin.note and begin.begin_s == 0.0
+    assert filled(one, sent(-3600, 1), profile=half) == 1
+
+
+def test_slots_move_with_the_begin_and_both_directions_keep_them() -> None:
+    begin = starlink_buckets.begin(sent(110, 8), [sent(30, 8)], PROFILE, down=False)
+    # 110 s after a full minute is second 50; the next edge is at second 57.
+    sides = [begin.profile[side]["profile"]["starlink"] for side in ("forward", "backward")]
+    assert [one["at"] for one in sides] == ["7.000000 s", "7.000000 s"]
+    assert "allowance" not in sides[1]
+    down = {"values": "loaded", "direction": "down", "allowance": ALLOWANCE}
+    begin = starlink_buckets.begin(sent(110, 8), [sent(30, 8)], starlink_links.sides(down), down=True)
+    assert begin.profile["backward"]["profile"]["starlink"]["allowance"]["filled"] < 1
+    # Segments sent again are placed in the minute of the recording, whenever the simulated flow starts.
+    tcp = sent(110, 6, seconds=20, streams=1, control="cubic")
+    lost = {"errors": [{"trace": {"during": [["3 s", "3.2 s"]]}}]}
+    link = {"rate": "6 Mbit/s", "queue": {"drop_tail": {"packets": 1000}}, "forward": lost}
+    run = starlink_runs.transfer_run(tcp, False, "cubic", 20, link, seed=1, begin_s=0.0)
+    assert 53 < run.resends_s.min() < 54
+
+
+def report(begin_s: int, mbps: float, seconds: int) -> dict[str, Any]:
+    """What iperf3 says of UDP at 6 Mbit/s of which so much arrived in every second."""
+    interval = {"seconds": 1.0, "bits_per_second": 1e6 * mbps, "packets": 510, "lost_packets": 510 - round(85 * mbps)}
+    intervals = [{"sum": {"start": float(n), **interval}} for n in range(seconds)]
+    test = {"protocol": "UDP", "num_streams": 1, "blksize": 1472, "target_bitrate": 6_000_000}
+    start = {"timestamp": {"timesecs": MINUTE_S + begin_s}, "test_start": test}
+    return {"start": start, "intervals": intervals, "server_output_json": {"intervals": intervals}}
+
+
+@pytest.mark.parametrize("order", [("first", "second"), ("second", "first")])
+def test_a_transfer_right_after_another_gets_what_is_left(tmp_path: Path, order: tuple[str, str]) -> None:
+    """Full, the bucket lasts 60 s at 6 Mbit/s. The second transfer begins at second 50, just behind the first."""
+    (tmp_path / "first.json").write_text(json.dumps(report(-10, 6.0, 60)), encoding="utf-8")
+    (tmp_path / "second.json").write_text(json.dumps(report(50, 2.4, 30)), encoding="utf-8")
+    lines = [f"{name}.json,iperf3,0,0,bent-pipe,up,,1,,\n" for name in order]
+    (tmp_path / "cases.csv").write_text(HEADER + "".join(lines), encoding="utf-8")
+    rows = {row.case: row for row in starlink_links.starlink(tmp_path, values=VALUES) if row.measure == "goodput"}
+    # A datagram of 1476 B has 1448 of user data.
+    assert rows["first.json"].simulated == pytest.approx(6e6, rel=0.03)
+    assert "begins full, which is assumed" in rows["first.json"].note
+    assert rows["second.json"].simulated == pytest.approx(2.4e6 * 1448 / 1476, rel=0.03)
+    assert "begins 0% full" in rows["second.json"].note and "first.json, ended 0 s before" in rows["second.json"].note
+    # Behind a transfer of another place or of the other direction it begins full.
+    for where, way in (("1,1", "up"), ("0,0", "down")):
+        other = f"first.json,iperf3,{where},bent-pipe,{way},,1,,\nsecond.json,iperf3,0,0,bent-pipe,up,,1,,\n"
+        (tmp_path / "cases.csv").write_text(HEADER + other, encoding="utf-8")
+        rows = {row.case: row for row in starlink_links.starlink(tmp_path, values=VALUES) if row.measure == "goodput"}
+        assert rows["second.json"].simulated == pytest.approx(6e6, rel=0.03)
