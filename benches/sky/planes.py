@@ -23,7 +23,9 @@ GSL = {"rate": "1 Gbit/s", "elevation_mask": "25 deg"}
 
 def main() -> None:
     """Prints both tables."""
-    print("| catalogue | satellites | shells | planes | in planes | off altitude | few at a node | other |")
+    print(
+        "| catalogue | satellites | shells | planes | in planes | off altitude | too few with the same node | other |"
+    )
     print("|---|---:|---:|---:|---:|---:|---:|---:|")
     largest = {}
     for name in sys.argv[1:]:

@@ -29,7 +29,7 @@ def main() -> None:
     rows = []
     told: list[str] = []
     after = ", ".join(map(str, HOURS))
-    print(f"| catalogue, shell | links | between planes | other than anew after {after} h, % |")
+    print(f"| catalogue, shell | links | between planes | not among the links found anew after {after} h, % |")
     print("|---|---|---:|---:|")
     for name in sys.argv[1:]:
         shell = json.loads(planes_scenario(name, BEGIN).planes_json())["shells"][0]

@@ -29,7 +29,7 @@ def test_the_folder_is_known_by_its_shape() -> None:
 def test_a_stack_that_no_build_has_is_skipped_and_counted() -> None:
     code, out = call("--reference", str(SAMPLE), "--case", "s2n_cubic_l")
     assert code == 1 and "s2n_cubic_l: skipped" in out
-    assert "0 of 0 cases" in out and "1 cases of stacks that this build has not" in out
+    assert "0 of 0 cases" in out and "1 cases of stacks that this build does not have" in out
     assert "`make build` builds all of them" in out
 
 

@@ -32,7 +32,8 @@ class QuicFigure:
 class QuicCase:
     """One case of a QUIC stack in virtual time beside the same stack in real time.
 
-    `skipped` says why a case was not compared: this build has not the stack. `problem` says why one could not be run.
+    `skipped` says why a case was not compared: this build does not have the stack. `problem` says why a case could
+    not be run.
     """
 
     case: str
@@ -65,8 +66,8 @@ def quic(folder: str | os.PathLike[str], *, cases: list[str] | None = None, seed
     """Runs the cases of a folder of QUIC stacks (its `cases.csv`) in virtual time, in its order. None takes all cases.
 
     `seeds`: runs for each case; None: ten where the congestion control draws random numbers, five elsewhere. Cases of
-    stacks that this build has not are skipped. Raises ValueError for a folder that cannot be read and for a case that
-    it does not have.
+    stacks that this build does not have are skipped. Raises ValueError for a folder that cannot be read and for a case
+    that it does not have.
     """
     found = []
     for row in json.loads(_core.validate_quic(folder, cases=cases or [], seeds=seeds)):
@@ -79,9 +80,9 @@ def quic(folder: str | os.PathLike[str], *, cases: list[str] | None = None, seed
 
 
 def quic_met(found: list[QuicCase]) -> bool:
-    """Whether the aim is met: 90 % of the compared cases within all bounds, every life and death right.
+    """Whether the aim is met: 90 % of the compared cases within all bounds, and survival right in each.
 
-    Nothing compared meets no aim.
+    Survival is right if the connection survives or dies as in real time. The aim is not met if no case was compared.
     """
     compared = [one for one in found if one.skipped is None]
     within = sum(one.ok for one in compared)
@@ -89,13 +90,13 @@ def quic_met(found: list[QuicCase]) -> bool:
 
 
 def quic_summary(found: list[QuicCase]) -> str:
-    """One sentence: how many cases are within their bounds, live or die as in real time, and were skipped."""
+    """One sentence: how many cases are within their bounds, survive or die as in real time, and were skipped."""
     compared = [one for one in found if one.skipped is None]
     skipped = len(found) - len(compared)
     sums = (
-        f"{sum(one.ok for one in compared)} of {len(compared)} cases are within all bounds; life and death are right "
-        f"in {sum(one.survival_right for one in compared)}; {skipped} cases of stacks that this build has not "
-        "are skipped."
+        f"{sum(one.ok for one in compared)} of {len(compared)} cases are within all bounds; the connection "
+        f"survives or dies as in real time in {sum(one.survival_right for one in compared)}; "
+        f"{skipped} cases of stacks that this build does not have are skipped."
     )
     if compared:
         return sums
