@@ -29,17 +29,17 @@ def main() -> None:
     rows = []
     told: list[str] = []
     after = ", ".join(map(str, HOURS))
-    print(f"| catalogue, shell | links | between planes | not among the links found anew after {after} h, % |")
+    print(f"| catalogue, shell | links | between planes | not among the recomputed links after {after} h, % |")
     print("|---|---|---:|---:|")
     for name in sys.argv[1:]:
         shell = json.loads(planes_scenario(name, BEGIN).planes_json())["shells"][0]
         plane_of = {node: plane["plane"] for plane in shell["planes"] for node in plane["satellites"]}
         rows.append((name, shell["name"]))
-        anew = {hours: between(scenario(name, shell["name"], hours, 60), 0.0, plane_of) for hours in HOURS}
+        recomputed = {hours: between(scenario(name, shell["name"], hours, 60), 0.0, plane_of) for hours in HOURS}
         for n, (label, keys) in enumerate(KINDS.items()):
             whole = scenario(name, shell["name"], 0, 25 * 3600, **keys)
             now = {hours: between(whole, 3600.0 * hours, plane_of) for hours in HOURS}
-            shares = ", ".join(f"{100 * len(now[hours] - anew[hours]) / len(now[hours]):.1f}" for hours in HOURS)
+            shares = ", ".join(f"{100 * len(now[hours] - recomputed[hours]) / len(now[hours]):.1f}" for hours in HOURS)
             counts = [len(links) for links in now.values()]
             first = f"`{Path(name).name}`, {shell['name']}" if n == 0 else ""
             print(f"| {first} | {label} | {min(counts)} to {max(counts)} | {shares} |", flush=True)
@@ -60,8 +60,8 @@ def main() -> None:
                 row(cell, label, found[first_step : first_step + LOOK_S // STEP_S])
                 cell = ""
             if hours:
-                anew_ways = over(scenario(name, shell_name, hours, LOOK_S), STEP_S)
-                row("", "found anew", anew_ways[: LOOK_S // STEP_S])
+                recomputed_ways = over(scenario(name, shell_name, hours, LOOK_S), STEP_S)
+                row("", "recomputed", recomputed_ways[: LOOK_S // STEP_S])
     print("", *told, sep="\n")
 
 

@@ -98,7 +98,7 @@ def others(name: str, shell: str, terminals: int) -> None:
             and one in phase
             and (apart := abs((phase[one] - phase[other] + 180) % 360 - 180)) <= reach
         ]
-        links = {"most served": most(ways, free), "nearest, found anew": nearest(ways, free)}
+        links = {"most served": most(ways, free), "nearest, recomputed": nearest(ways, free)}
         chosen = {label: {(asks[n][0], other) for n, other in pairs} for label, pairs in links.items()}
         for label, pairs in chosen.items():
             begun[label] += len(pairs - last.get(label, pairs))

@@ -44,7 +44,7 @@ def cell(direction: str, flows: int, control: str, values: str, seed: int) -> tu
 def main() -> None:
     """Print the table as Markdown."""
     values = sys.argv[1] if len(sys.argv) > 1 else "loaded"
-    print("| | flows | Mbit/s | over one CUBIC | sent again, % | smoothed round trip, ms |")
+    print("| | flows | Mbit/s | over one CUBIC | retransmitted, % | smoothed round trip, ms |")
     print("|---|---|---:|---:|---:|---:|")
     for direction in ("up", "down"):
         single = 0.0
