@@ -2,7 +2,8 @@
 //!
 //! A packet-hop over a large constellation reads the link, its oldest packet, a route, and the next link: each tells
 //! where the next one stands, and none is in the first-level cache. Waiting for them took a fifth of the time. The
-//! calendar knows the next event while this one is handled, so each step fetches what the step before has brought.
+//! calendar knows the next event while this one is handled, and has read its link and when its packet arrives, for that
+//! is the event. So its route is fetched, and of the event after it the link and then the packet.
 //! Nothing depends on it: an event that comes first after all finds its data where they were.
 
 use crate::link::Entry;

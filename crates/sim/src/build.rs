@@ -119,10 +119,8 @@ pub(crate) fn build_links(
             let mut state = LinkState {
                 to: link.to.map_or(u32::MAX, NodeId::as_u32),
                 from: link.from.as_u32(),
-                plain: false,
-                settled,
+                next: u32::MAX,
                 recorded,
-                watched: recorded || by_ns2_clock,
                 link: built,
                 delay: LinkDelay::from(match link.kind {
                     LinkKind::Wired => Delay::Fixed(topology.wired_delay(id)),
@@ -135,7 +133,11 @@ pub(crate) fn build_links(
                 held: Vec::new(),
                 listed: Listed::new(listed),
             };
-            state.plain = state.can_be_plain();
+            state.link.settled = settled;
+            if recorded || by_ns2_clock {
+                state.link.watch();
+            }
+            state.link.plain = state.can_be_plain();
             Ok(state)
         })
         .collect()

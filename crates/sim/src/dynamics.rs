@@ -132,14 +132,15 @@ impl Simulation {
                 state.link.withdraw(*now, affected, new_delay, &mut out);
                 let is_silent = part.as_ref().is_some_and(|part| part.is_silent(link.as_u32()));
                 if let Some((arrival, start)) = first
-                    && state.settled
+                    && state.link.settled
                     && !is_silent
                     && state.link.first_arrival() != first
                 {
                     // Its event stays, as an event of a link without packets, until a packet moves it.
-                    (state.settled, state.plain) = (false, false);
-                    events.unsettle(slots.links + link.as_u32(), arrival, start);
+                    (state.link.settled, state.link.plain) = (false, false);
+                    events.unsettle(slots.links + link.as_u32(), arrival, start, links);
                 }
+                let state = &mut links[link.index()];
                 let repairs = state.link.repairs_errors();
                 if policy == OnDown::Hold && topology.links()[link].kind == LinkKind::Isl {
                     state.held.append(&mut out);

@@ -16,6 +16,7 @@ use key::{Key, LATEST, SLOT_BITS, sooner};
 use skyhop_base::{Duration, Time};
 use std::ops::Range;
 use tournament::Tournament;
+pub(crate) use wheel::Waiting;
 use wheel::Wheel;
 
 const NOWHERE: u32 = u32::MAX;
@@ -61,7 +62,7 @@ impl EventQueue {
     pub fn new(slots: usize, links: Range<u32>) -> EventQueue {
         debug_assert!(slots <= MOST_SLOTS);
         EventQueue {
-            wheel: Wheel::default(),
+            wheel: Wheel::new(links.start),
             is_crowded: false,
             tournaments: Default::default(),
             seat: vec![NOWHERE; slots],
@@ -92,8 +93,8 @@ impl EventQueue {
     /// [left](EventQueue::leave) or, by the event's own handler, armed or given an arrival again. Two loops ask for it:
     /// without the attribute it is a call in both, 25 instructions per packet-hop.
     #[inline(always)]
-    pub fn next_event(&mut self) -> Option<Event> {
-        let key = if self.is_crowded { self.next_with_calendar() } else { self.next_without_calendar() };
+    pub fn next_event(&mut self, links: &mut impl Waiting) -> Option<Event> {
+        let key = if self.is_crowded { self.next_with_calendar(links) } else { self.next_without_calendar() };
         (key != Key::NONE).then(|| key.event())
     }
 
@@ -116,9 +117,9 @@ impl EventQueue {
     }
 
     #[inline(always)]
-    fn next_with_calendar(&mut self) -> Key {
-        match self.pop_from_wheel() {
-            Key::NONE => self.pop_at_bound(),
+    fn next_with_calendar(&mut self, links: &mut impl Waiting) -> Key {
+        match self.pop_from_wheel(links) {
+            Key::NONE => self.pop_at_bound(links),
             key => key,
         }
     }
@@ -133,13 +134,13 @@ impl EventQueue {
 
     /// The next event, if it is one of the wheel and before the bound.
     #[inline(always)]
-    fn pop_from_wheel(&mut self) -> Key {
+    fn pop_from_wheel(&mut self, links: &mut impl Waiting) -> Key {
         let first = self.wheel.first;
         if first >= self.bound {
             return Key::NONE;
         }
         self.wheel.pass(first);
-        self.wheel.pop();
+        self.wheel.pop(links);
         first
     }
 
@@ -148,19 +149,26 @@ impl EventQueue {
         self.wheel.is_full()
     }
 
+    /// The link whose event is likely to come after that of [`EventQueue::next_in_crowd`], no link at all where only a
+    /// longer search would find it.
+    #[inline(always)]
+    pub fn after_next_in_crowd(&self) -> usize {
+        self.wheel.after_next() as usize
+    }
+
     /// The slot of the first event of the calendar, no slot at all without one. After [`EventQueue::next_event`] it is
     /// likely to be that of the next event.
     #[inline(always)]
     pub fn next_in_crowd(&self) -> u32 {
-        self.wheel.first.event().slot
+        self.wheel.first.slot()
     }
 
     /// With the calendar, where the next event may not be one of the wheel.
     #[inline(never)]
-    fn pop_at_bound(&mut self) -> Key {
+    fn pop_at_bound(&mut self, links: &mut impl Waiting) -> Key {
         self.find_champion();
         self.bound = sooner(self.champion, self.end);
-        let key = self.pop_from_wheel();
+        let key = self.pop_from_wheel(links);
         if key != Key::NONE || self.champion >= self.end {
             return key;
         }
@@ -186,42 +194,43 @@ impl EventQueue {
         usize::from(slot.wrapping_sub(self.first_link) >= self.links)
     }
 
-    /// Adds the next event of a link that has no other until then. A settled one is an arrival that neither moves nor
-    /// is called off unless [`EventQueue::unsettle`] is called first.
+    /// Whether events of links are [added to the crowd](EventQueue::add_to_crowd). The caller asks, so that the crowd's
+    /// part is a call, which takes no registers from the loops with few links.
     #[inline(always)]
-    pub fn add_for_link(&mut self, slot: u32, time: Time, scheduled: Time, is_settled: bool) {
-        debug_assert!(self.tournament(slot) == 0);
-        if self.is_crowded {
-            self.add_to_crowd(slot, time, scheduled, is_settled);
-        } else {
-            self.arm_in(0, slot, time, scheduled);
-        }
+    pub fn is_crowded(&self) -> bool {
+        self.is_crowded
     }
 
-    /// A call: inline, it takes registers from the loops with few links, too.
-    #[inline(never)]
-    fn add_to_crowd(&mut self, slot: u32, time: Time, scheduled: Time, is_settled: bool) {
+    /// Adds the next event of a link that has no other until then, while there is no crowd.
+    #[inline(always)]
+    pub fn add_for_link(&mut self, link: u32, time: Time, scheduled: Time) {
+        debug_assert!(!self.is_crowded);
+        self.arm_in(0, self.first_link + link, time, scheduled);
+    }
+
+    /// The same in a crowd, for an arrival that neither moves nor is called off unless [`EventQueue::unsettle`] is
+    /// called first. Other events of links are [armed](EventQueue::arm).
+    #[inline(always)]
+    pub fn add_to_crowd(&mut self, link: u32, time: Time, scheduled: Time, links: &mut impl Waiting) {
         debug_assert!(scheduled <= time);
-        let [arrival, departure] = [time, scheduled].map(Time::as_nanos);
-        if !is_settled || arrival > LATEST || !self.wheel.add(Key::of(arrival, departure, slot)) {
-            self.arm_beside_calendar(slot, time, scheduled, is_settled);
+        let times = [time, scheduled].map(Time::as_nanos);
+        if times[0] > LATEST || !self.wheel.add(times, link, links) {
+            self.arm_beside_calendar(link, time, scheduled, links);
         }
     }
 
-    /// A call: inline, it takes registers from the usual case.
+    /// An arrival that is too far ahead for the calendar. A call: inline, it takes registers from the usual case.
     #[cold]
     #[inline(never)]
-    fn arm_beside_calendar(&mut self, slot: u32, time: Time, scheduled: Time, is_too_far: bool) {
-        if is_too_far {
-            self.wheel.note_refusal();
-        }
-        self.arm(slot, time, scheduled);
+    fn arm_beside_calendar(&mut self, link: u32, time: Time, scheduled: Time, links: &mut impl Waiting) {
+        self.wheel.note_refusal(links);
+        self.arm(self.first_link + link, time, scheduled);
     }
 
     /// An arrival that was added may move from now on, by [`EventQueue::arm`] and [`EventQueue::disarm`].
     #[cold]
-    pub fn unsettle(&mut self, slot: u32, time: Time, scheduled: Time) {
-        if self.wheel.remove(Key::new(time, scheduled, slot)) {
+    pub fn unsettle(&mut self, slot: u32, time: Time, scheduled: Time, links: &mut impl Waiting) {
+        if self.wheel.remove(slot, links) {
             self.arm(slot, time, scheduled);
         }
     }
@@ -292,9 +301,29 @@ mod tests {
     use super::*;
     use skyhop_base::Stream;
 
+    /// Links that know nothing but the times of their events.
+    #[derive(Clone, Debug)]
+    struct Links(Vec<(Time, Time, u32)>);
+
+    impl Links {
+        fn new(count: usize) -> Links {
+            Links(vec![(Time::MAX, Time::MAX, 0); count])
+        }
+    }
+
+    impl Waiting for Links {
+        fn event(&self, link: u32) -> (Time, Time, u32) {
+            self.0[link as usize]
+        }
+
+        fn set_next(&mut self, link: u32, next: u32) {
+            self.0[link as usize].2 = next;
+        }
+    }
+
     impl EventQueue {
         fn take(&mut self) -> Option<Event> {
-            self.next_event().inspect(|event| self.leave(event.slot))
+            self.next_event(&mut Links::new(0)).inspect(|event| self.leave(event.slot))
         }
     }
 
@@ -304,7 +333,7 @@ mod tests {
         let mut queue = EventQueue::new(4, 1..3);
         queue.set_end(Time::MAX);
         queue.arm(3, at(5), at(1));
-        queue.add_for_link(2, at(5), at(2), true);
+        queue.add_for_link(1, at(5), at(2));
         queue.arm(1, at(5), at(1));
         queue.arm(0, at(6), at(0));
         let order: Vec<_> = std::iter::from_fn(|| queue.take()).map(|event| event.slot).collect();
@@ -397,6 +426,7 @@ mod tests {
         let slots = 600_u32;
         let mut stream = Stream::new(2, "events", "test");
         let mut queue = EventQueue::new(slots as usize, 0..500);
+        let mut links = Links::new(500);
         queue.set_end(Time::MAX);
         let mut model = std::collections::BTreeSet::new();
         let mut idle: Vec<u32> = (0..slots).collect();
@@ -411,7 +441,7 @@ mod tests {
             let slot = if armed < wanted || armed == 0 {
                 idle.swap_remove((stream.uniform() * idle.len() as f64) as usize)
             } else {
-                let event = queue.next_event().unwrap();
+                let event = queue.next_event(&mut links).unwrap();
                 assert_eq!(Some(event), model.pop_first(), "step {step}");
                 now = event.time;
                 // Half of the handlers arm their slot again.
@@ -425,7 +455,14 @@ mod tests {
             let time = now + Duration::from_nanos((-stream.uniform().ln() * ahead) as u64 / 10 * 10);
             let event = Event { time, scheduled: Time::from_nanos(step % 3).min(time), slot };
             match slot < 500 {
-                true => queue.add_for_link(slot, event.time, event.scheduled, true),
+                true => {
+                    (links.0[slot as usize].0, links.0[slot as usize].1) = (event.time, event.scheduled);
+                    if queue.is_crowded {
+                        queue.add_to_crowd(slot, event.time, event.scheduled, &mut links);
+                    } else {
+                        queue.add_for_link(slot, event.time, event.scheduled);
+                    }
+                }
                 false => queue.arm(slot, event.time, event.scheduled),
             }
             model.insert(event);
@@ -434,7 +471,9 @@ mod tests {
             if step % 997 == 0
                 && let Some(&event) = model.iter().find(|event| event.slot < 500)
             {
-                queue.unsettle(event.slot, event.time, event.scheduled);
+                // The oldest packet has left its link already.
+                links.0[event.slot as usize].0 = event.time + Duration::from_nanos(1 + step % 1_000_000);
+                queue.unsettle(event.slot, event.time, event.scheduled, &mut links);
                 queue.disarm(event.slot);
                 model.remove(&event);
                 idle.push(event.slot);

@@ -101,8 +101,12 @@ pub struct Link {
     framing_bytes: u32,
     /// Nothing but a limit: no RED, no marks, no deferred departures.
     simple: bool,
-    /// Simple, and the rate alone determines the service.
+    /// Simple, and the rate alone determines the service; not watched.
     steady: bool,
+    /// No errors, no records of packets, no deferred departures: arrivals need not ask for them one by one.
+    pub plain: bool,
+    /// Packets keep their arrivals once they are accepted: [`EventQueue::add_to_crowd`].
+    pub settled: bool,
     rate: Rate,
     /// When the transmitter has sent everything that was accepted.
     free_at: Time,
@@ -120,6 +124,8 @@ pub struct Link {
     /// ECN-capable packets that find more than so many waiting are marked.
     mark_above: u32,
     red: Option<Box<Red>>,
+    /// Each packet is recorded, or the clock is ns-2's, or the link may lead to another part of a run.
+    pub watched: bool,
     /// Packets whose departure is not yet known.
     deferred: Option<Box<DeferredQueue>>,
     pub on_down: OnDown,
@@ -154,6 +160,9 @@ impl Link {
             mark_above: mark_above.unwrap_or(u32::MAX),
             simple,
             steady: simple,
+            plain: false,
+            settled: false,
+            watched: false,
             red,
             deferred,
             pace: None,
@@ -182,6 +191,11 @@ impl Link {
         self
     }
 
+    /// From now on the link is watched.
+    pub fn watch(&mut self) {
+        (self.watched, self.steady) = (true, false);
+    }
+
     pub fn rate(&self) -> Rate {
         self.rate
     }
@@ -197,14 +211,35 @@ impl Link {
     /// has an event for each departure.
     #[inline]
     fn advance(&mut self, now: Time, scheduled: Time) {
-        while let Some(entry) = self.ring.get(self.begun()) {
-            let begun = entry.start < now || entry.start == now && self.begins_first(scheduled);
-            if !begun {
+        while let Some(&Entry { start, packet: Packet { size, .. }, .. }) = self.ring.get(self.begun()) {
+            if start >= now {
+                if start == now {
+                    self.advance_at(now, scheduled);
+                }
                 break;
             }
-            self.waiting_bytes -= u64::from(entry.packet.size);
-            self.ring.over += 1;
+            self.begin(size);
         }
+    }
+
+    /// [`Link::advance`] from a service on that begins at `now`. Apart, because a call in the other loop makes it keep
+    /// everything in memory.
+    #[cold]
+    #[inline(never)]
+    fn advance_at(&mut self, now: Time, scheduled: Time) {
+        while let Some(&Entry { start, packet: Packet { size, .. }, .. }) = self.ring.get(self.begun()) {
+            if start > now || start == now && !self.begins_first(scheduled) {
+                break;
+            }
+            self.begin(size);
+        }
+    }
+
+    /// The service of the first packet that waits, of `size` bytes, has begun.
+    #[inline(always)]
+    fn begin(&mut self, size: u16) {
+        self.waiting_bytes -= u64::from(size);
+        self.ring.over += 1;
     }
 
     /// Packets that wait for the transmitter.
@@ -549,9 +584,10 @@ impl Link {
         self.ring.front_place()
     }
 
-    /// Takes the packet that [`Link::arrived`] gives, of `size` bytes, off the link.
+    /// Takes the packet that [`Link::arrived`] gives, of `size` bytes, off the link. Gives the arrival of the next one,
+    /// and when its service begins.
     #[inline]
-    pub fn forget_arrived(&mut self, size: u16) {
+    pub fn forget_arrived(&mut self, size: u16) -> Option<(Time, Time)> {
         match self.ring.over.checked_sub(1) {
             Some(begun) => self.ring.over = begun,
             None => self.waiting_bytes -= u64::from(size),
@@ -559,7 +595,7 @@ impl Link {
         if self.ring.is_sparse() {
             self.ring.shrink();
         }
-        self.ring.forget_front();
+        self.ring.forget_front().map(|entry| (entry.arrival, entry.start))
     }
 
     /// When the oldest packet on the link arrives.

@@ -3,7 +3,7 @@
 use crate::records::Distribution;
 use crate::totals::FlowTotals;
 use skyhop_base::{Duration, Time};
-use std::ops::Range;
+use std::ops::{AddAssign, Range};
 
 /// Buckets per octave. The relative width of a bucket is at most 1/1024, so a quantile is within 0.1 %.
 const PER_OCTAVE_BITS: u32 = 10;
@@ -85,10 +85,16 @@ struct Counters {
 /// Durations of a run, in ns, are below this: a double holds them exactly, and its lower bits are theirs.
 const EXACT: f64 = (1_u64 << 52) as f64;
 
-/// The same number: without a conversion from 64-bit integers, which SSE2 has not.
+/// The same number and [`EXACT`] more: without a conversion from 64-bit integers, which SSE2 has not.
+#[inline(always)]
+fn beyond_exact(ns: u64) -> f64 {
+    f64::from_bits(ns | EXACT.to_bits())
+}
+
+/// The same number.
 #[inline(always)]
 fn as_double(ns: u64) -> f64 {
-    f64::from_bits(ns | EXACT.to_bits()) - EXACT
+    beyond_exact(ns) - EXACT
 }
 
 /// Values below 1024 ns have a bucket each; above, the ten bits below the leading one choose within an octave, which
@@ -121,7 +127,7 @@ impl Default for Counts {
 }
 
 impl Histogram {
-    #[inline]
+    #[inline(always)]
     pub fn add(&mut self, value: Duration) {
         let sample = self.0.get_or_insert_default();
         if sample.waiting.add(value.as_nanos()) {
@@ -187,7 +193,7 @@ impl Counts {
         let range = self.range();
         let Buckets::Few(values) = &mut self.buckets else { return };
         if size_of_val(values.as_slice()) < range.len() * size_of::<u32>() {
-            values.reserve_exact(values.len() / 4 + 2 * BATCH);
+            values.reserve_exact(values.len() / 2 + 3 * BATCH);
         } else {
             self.buckets = Buckets::Many(Counters::of(values, range));
         }
@@ -206,8 +212,16 @@ impl Counts {
         let buckets = match &self.buckets {
             // Counters have to be zeroed and looked through, which pays where most of them count something.
             Buckets::Few(values) if values.len() < self.range().len() / 8 => at_ranks_of(values, ranks),
-            Buckets::Few(values) => Counters::of(values, self.range()).at_ranks(ranks),
-            Buckets::Many(counters) => counters.at_ranks(ranks),
+            // Half as much to zero and to look through where so few cannot overflow.
+            Buckets::Few(values) if values.len() < 1 << 16 => {
+                let (first, counts) = counted::<u16>(values, self.range());
+                at_ranks(first, &counts, ranks)
+            }
+            Buckets::Few(values) => {
+                let (first, counts) = counted::<u32>(values, self.range());
+                at_ranks(first, &counts, ranks)
+            }
+            Buckets::Many(counters) => at_ranks(counters.first, &counters.counts, ranks),
         };
         buckets.map(|bucket| middle_of(bucket as u16).clamp(min_ns, max_ns) / 1e9)
     }
@@ -228,21 +242,34 @@ impl Counts {
     }
 }
 
-/// The buckets of a batch, the least value and the greatest. Two lanes each, because that is how wide SSE2 is.
+/// The buckets of a batch, the least value and the greatest.
 #[inline(always)]
 fn survey(values_ns: &[u64; BATCH]) -> ([u16; BATCH], u64, u64) {
-    let mut buckets = [0; BATCH];
-    let (mut least, mut greatest) = ([f64::INFINITY; 2], [0.0; 2]);
-    for (pair_ns, buckets) in values_ns.as_chunks::<2>().0.iter().zip(buckets.as_chunks_mut::<2>().0) {
-        for lane in 0..2 {
-            let double = as_double(pair_ns[lane]);
-            // The comparisons of `f64::min` and `f64::max` care for values that are not numbers.
-            least[lane] = if double < least[lane] { double } else { least[lane] };
-            greatest[lane] = if double > greatest[lane] { double } else { greatest[lane] };
-            buckets[lane] = bucket_of(pair_ns[lane]);
+    let (mut buckets, mut numbers) = ([0; BATCH], [0.0; BATCH]);
+    // Two lanes each, because that is how wide SSE2 is.
+    let pairs_ns = values_ns.as_chunks::<2>().0;
+    for (pair_ns, buckets) in pairs_ns.iter().zip(buckets.as_chunks_mut::<2>().0) {
+        *buckets = pair_ns.map(bucket_of);
+    }
+    for (pair_ns, numbers) in pairs_ns.iter().zip(numbers.as_chunks_mut::<2>().0) {
+        *numbers = pair_ns.map(beyond_exact);
+    }
+    // The comparisons of `f64::min` and `f64::max` care for values that are not numbers.
+    let least = best(numbers, |a, b| if a < b { a } else { b });
+    let greatest = best(numbers, |a, b| if a > b { a } else { b });
+    (buckets, least.to_bits() ^ EXACT.to_bits(), greatest.to_bits() ^ EXACT.to_bits())
+}
+
+/// The winner of rounds in which each of the first half meets one of the second, so that two pairs are compared at a
+/// time.
+#[inline(always)]
+fn best(mut numbers: [f64; BATCH], better: impl Fn(f64, f64) -> f64) -> f64 {
+    for half in [8, 4, 2, 1] {
+        for i in 0..half {
+            numbers[i] = better(numbers[i], numbers[i + half]);
         }
     }
-    (buckets, least[0].min(least[1]) as u64, greatest[0].max(greatest[1]) as u64)
+    numbers[0]
 }
 
 /// The values of these ranks, ascending, from 1 on. Many are counted, first by their upper and then by their lower
@@ -286,29 +313,46 @@ fn reached(counts: &[u32], rank: u64) -> (usize, u64) {
 }
 
 /// The same where sixteen times `first` counters hold `before` values, fewer than `rank`.
-fn reached_after(counts: &[u32], (first, mut before): (usize, u64), rank: u64) -> (usize, u64) {
+fn reached_after<C: Copy + Into<u64>>(counts: &[C], (first, mut before): (usize, u64), rank: u64) -> (usize, u64) {
     for (i, some) in counts.as_chunks::<16>().0.iter().enumerate().skip(first) {
-        let together: u64 = some.iter().map(|&count| u64::from(count)).sum();
+        let together: u64 = some.iter().map(|&count| count.into()).sum();
         if before + together < rank {
             before += together;
             continue;
         }
         for (j, &count) in some.iter().enumerate() {
-            if before + u64::from(count) >= rank {
+            if before + count.into() >= rank {
                 return (16 * i + j, before);
             }
-            before += u64::from(count);
+            before += count.into();
         }
     }
     (counts.len() - 1, before)
 }
 
+/// Counts the values in a range of buckets: the bucket of the first counter, and the counters.
+fn counted<C: Copy + From<bool> + AddAssign>(buckets: &[u16], range: Range<usize>) -> (usize, Vec<C>) {
+    let first = range.start / PAGE * PAGE;
+    let mut counts = vec![C::from(false); (range.end - first).next_multiple_of(PAGE)];
+    buckets.iter().for_each(|&bucket| counts[usize::from(bucket) - first] += C::from(true));
+    (first, counts)
+}
+
+/// The buckets of the values of these ranks, ascending, from 1 on, where the first counter is that of bucket `first`.
+fn at_ranks<C: Copy + Into<u64>, const N: usize>(first: usize, counts: &[C], ranks: [u64; N]) -> [usize; N] {
+    let mut known = (0, 0);
+    ranks.map(|rank| {
+        let (at, before) = reached_after(counts, known, rank);
+        let sixteen = at / 16;
+        known = (sixteen, before - counts[16 * sixteen..at].iter().map(|&count| count.into()).sum::<u64>());
+        first + at
+    })
+}
+
 impl Counters {
     /// Counts the values in a range of buckets.
     fn of(buckets: &[u16], range: Range<usize>) -> Counters {
-        let first = range.start / PAGE * PAGE;
-        let mut counts = vec![0; (range.end - first).next_multiple_of(PAGE)];
-        buckets.iter().for_each(|&bucket| counts[usize::from(bucket) - first] += 1);
+        let (first, counts) = counted(buckets, range);
         Counters { first, counts }
     }
 
@@ -336,18 +380,6 @@ impl Counters {
             self.counts.resize(wider, 0);
         }
         self.counts[bucket - self.first] += 1;
-    }
-
-    /// The buckets of the values of these ranks, ascending, from 1 on.
-    fn at_ranks<const N: usize>(&self, ranks: [u64; N]) -> [usize; N] {
-        let mut known = (0, 0);
-        ranks.map(|rank| {
-            let (at, before) = reached_after(&self.counts, known, rank);
-            let sixteen = at / 16;
-            known =
-                (sixteen, before - self.counts[16 * sixteen..at].iter().map(|&count| u64::from(count)).sum::<u64>());
-            self.first + at
-        })
     }
 }
 
@@ -424,13 +456,15 @@ impl ArrivalMeter {
         let Some(seen) = self.seen.as_deref_mut() else { return };
         let [mut delays, mut jitters, mut gaps] = [[0; BATCH]; 3];
         let arrivals = seen.waiting.take();
+        let (mut last_arrival, mut last_delay) = seen.last;
         for (i, &(now, delay)) in arrivals.iter().enumerate() {
-            let (last_arrival, last_delay) = std::mem::replace(&mut seen.last, (now, delay));
             delays[i] = delay.as_nanos();
             // RFC 3393 §2.4: the difference of the one-way delays of two consecutive packets; here its size.
             jitters[i] = delay.as_nanos().abs_diff(last_delay.as_nanos());
             gaps[i] = now.since(last_arrival).as_nanos();
+            (last_arrival, last_delay) = (now, delay);
         }
+        seen.last = (last_arrival, last_delay);
         let length = arrivals.len();
         let [delays, jitters, gaps] = [&delays[..length], &jitters[..length], &gaps[..length]];
         seen.delay.add(delays);

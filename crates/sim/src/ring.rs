@@ -127,13 +127,18 @@ impl<T: Copy> Ring<T> {
         }
     }
 
-    /// Takes the oldest value of a ring that has one away.
+    /// Takes the oldest value of a ring that has one away. Gives the next one.
     #[inline(always)]
-    pub fn forget_front(&mut self) {
+    pub fn forget_front(&mut self) -> Option<&T> {
         debug_assert!(self.len > 0, "nothing to forget");
         self.len -= 1;
+        if self.len == 0 {
+            // As `restart_if_empty`.
+            (self.first, self.end) = (0, 0);
+            return None;
+        }
         self.first = self.after(self.first);
-        self.restart_if_empty();
+        self.places.get(self.first as usize)
     }
 
     /// Whether about three quarters of many places are free. Few values in a long ring go round all of it, and every

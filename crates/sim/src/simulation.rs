@@ -6,7 +6,7 @@ use crate::build::{build_flows, build_links, build_ns2_clock, seeded};
 use crate::check::{check_flows, check_size};
 use crate::error::SimulationError;
 use crate::errors::{Arrival, Listed, Losses};
-use crate::events::{Event, EventQueue};
+use crate::events::{Event, EventQueue, Waiting};
 use crate::flow::{Flow, FlowState};
 use crate::foresight::Foresight;
 use crate::ground::{Curve, Delay, Ground, LinkDelay, moving_delay};
@@ -30,19 +30,15 @@ use skyhop_topology::{Change, Forwarding, LinkId, NodeId, Topology};
 pub(crate) struct LinkState {
     /// The node at its far end, `u32::MAX` where that changes.
     pub to: u32,
-    /// No errors, no records of packets, no deferred departures: arrivals need not ask for them one by one.
-    pub plain: bool,
-    /// Packets keep their arrivals once they are accepted: [`EventQueue::add_for_link`].
-    pub settled: bool,
-    /// Whether each packet event is recorded.
-    pub recorded: bool,
-    /// Recorded, or by ns-2's clock.
-    pub watched: bool,
+    /// While its next arrival is in a list of the calendar: the link behind it there.
+    pub next: u32,
     pub delay: LinkDelay,
     pub link: Link,
     /// Between two satellites the delay of packets that depart at present.
     pub curve: Curve,
     pub from: u32,
+    /// Whether each packet event is recorded.
+    pub recorded: bool,
     pub errors: Vec<Box<dyn Losses>>,
     pub drops: DropCounts,
     /// Packets that wait for a station's transmitter to find a satellite again ([`OnDown::Hold`]).
@@ -53,10 +49,24 @@ pub(crate) struct LinkState {
 
 const _: () = assert!(std::mem::offset_of!(LinkState, link) == 16);
 
+impl Waiting for Vec<LinkState> {
+    #[inline(always)]
+    fn event(&self, link: u32) -> (Time, Time, u32) {
+        let state = &self[link as usize];
+        let Some(entry) = state.link.oldest_place() else { unreachable!("an arrival without a packet") };
+        (entry.arrival, entry.start, state.next)
+    }
+
+    #[inline(always)]
+    fn set_next(&mut self, link: u32, next: u32) {
+        self[link as usize].next = next;
+    }
+}
+
 impl LinkState {
     /// Whether nothing of the link itself makes its arrivals special.
     pub fn can_be_plain(&self) -> bool {
-        self.settled && !self.recorded && self.errors.is_empty() && self.listed.is_none()
+        self.link.settled && !self.recorded && self.errors.is_empty() && self.listed.is_none()
     }
 
     /// The propagation delay of a packet to the node `to` that departs at `departure`.
@@ -346,7 +356,7 @@ impl Simulation {
     #[inline(never)]
     fn handle_some<const AHEAD: bool>(&mut self) -> bool {
         for handled in 0..BETWEEN_LOOKS {
-            let Some(event) = self.events.next_event() else {
+            let Some(event) = self.events.next_event(&mut self.links) else {
                 self.event_count += u64::from(handled);
                 return false;
             };
@@ -395,16 +405,16 @@ impl Simulation {
     /// The oldest packet of a link is at its other end.
     #[inline(always)]
     fn on_arrival<const AHEAD: bool>(&mut self, link: u32) {
-        let next = self.next_link();
+        let after_next = if AHEAD { self.events.after_next_in_crowd() } else { 0 };
         if AHEAD {
-            self.fetch_link(next);
+            self.fetch_link(after_next);
         }
         let slot = self.slots.links + link;
         let state = &mut self.links[link as usize];
-        if !state.plain {
+        if !state.link.plain {
             self.on_special_arrival(link);
             if AHEAD {
-                self.fetch_packet(next);
+                self.fetch_packet(after_next);
             }
             return;
         }
@@ -412,20 +422,19 @@ impl Simulation {
         debug_assert!(state.took_its_time(entry, self.now), "faster than the link: {entry:?}");
         let service_start = entry.start;
         let mut packet = entry.packet;
-        state.link.forget_arrived(packet.size);
-        match state.link.first_arrival() {
-            Some((arrival, start)) => self.events.add_for_link(slot, arrival, start, true),
+        match state.link.forget_arrived(packet.size) {
+            Some((arrival, start)) => self.await_event(link, arrival, start),
             None => self.events.leave(slot),
         }
         if packet.flags.has(Flags::UNREACHABLE) {
             return self.drop_packet(&packet, DropCause::LinkChange, Some(link));
         }
         if AHEAD {
-            self.fetch_packet(next);
+            self.fetch_route(self.next_link());
         }
         self.pass_on(link, service_start, &mut packet);
         if AHEAD {
-            self.fetch_route(next);
+            self.fetch_packet(after_next);
         }
     }
 
@@ -433,7 +442,7 @@ impl Simulation {
     #[inline(never)]
     fn on_special_arrival(&mut self, link: u32) {
         // A settled link has nothing but arrivals.
-        if !self.links[link as usize].settled && self.serves_late(link) {
+        if !self.links[link as usize].link.settled && self.serves_late(link) {
             return;
         }
         let slot = self.slots.links + link;
@@ -453,7 +462,7 @@ impl Simulation {
         if let Some(part) = &mut self.part {
             let state = &mut self.links[link as usize];
             // The last one of those that could leave the part may have gone.
-            state.plain = state.link.arrived().is_none() && state.can_be_plain();
+            state.link.plain = state.link.arrived().is_none() && state.can_be_plain();
             if part.leaves(&entry) {
                 return;
             }
@@ -587,7 +596,7 @@ impl Simulation {
     pub(crate) fn transmit(&mut self, link: u32, packet: &Packet) {
         let now = self.now;
         let state = &mut self.links[link as usize];
-        if state.watched || !state.link.is_idle(now) {
+        if !state.link.is_idle(now) {
             return self.transmit_in_turn(link, packet);
         }
         let served = state.link.serve_at_once(packet, now);
@@ -603,7 +612,7 @@ impl Simulation {
     fn transmit_in_turn(&mut self, link: u32, packet: &Packet) {
         let (now, scheduled) = (self.now, self.scheduled);
         let state = &mut self.links[link as usize];
-        if state.watched || !state.link.is_steady() {
+        if !state.link.is_steady() {
             return self.transmit_specially(link, packet);
         }
         let Some((served, waits)) = state.link.serve_in_turn(packet, now, scheduled) else {
@@ -619,8 +628,11 @@ impl Simulation {
     /// [`Simulation::transmit`] where packets are recorded, or more than rate and limit decides.
     #[inline(never)]
     fn transmit_specially(&mut self, link: u32, packet: &Packet) {
-        let offered =
-            if self.links[link as usize].watched { self.offer_watched(link, packet) } else { self.offer(link, packet) };
+        let offered = if self.links[link as usize].link.watched {
+            self.offer_watched(link, packet)
+        } else {
+            self.offer(link, packet)
+        };
         match offered {
             Offered::AcceptedFirst { arrival, start } => self.await_event(link, arrival, start),
             Offered::Accepted => {}
@@ -631,7 +643,26 @@ impl Simulation {
     /// A link, for which no event stands in the wheel, has its next one at `time`, foreseen at `foreseen`.
     #[inline(always)]
     pub(crate) fn await_event(&mut self, link: u32, time: Time, foreseen: Time) {
-        self.events.add_for_link(self.slots.links + link, time, foreseen, self.links[link as usize].settled);
+        if self.events.is_crowded() {
+            self.await_in_crowd(link, time, foreseen);
+        } else {
+            self.events.add_for_link(link, time, foreseen);
+        }
+    }
+
+    #[inline(never)]
+    fn await_in_crowd(&mut self, link: u32, time: Time, foreseen: Time) {
+        // A panic here would be a call, for which the stack has to be aligned in the usual case, too.
+        if self.links.get(link as usize).is_none_or(|state| !state.link.settled) {
+            return self.arm_unsettled(link, time, foreseen);
+        }
+        self.events.add_to_crowd(link, time, foreseen, &mut self.links);
+    }
+
+    /// A call: inline, it takes registers from the usual case.
+    #[inline(never)]
+    fn arm_unsettled(&mut self, link: u32, time: Time, foreseen: Time) {
+        self.events.arm(self.slots.links + link, time, foreseen);
     }
 
     #[inline(never)]
@@ -656,7 +687,7 @@ impl Simulation {
                     other => other,
                 };
             }
-            self.links[link as usize].plain = false;
+            self.links[link as usize].link.plain = false;
         }
         if let Some(clock) = &self.ns2_clock {
             self.links[link as usize].link.set_moment(clock.now);

@@ -26,7 +26,21 @@ impl Scoreboard {
         self.sacked - before
     }
 
+    #[inline]
     fn insert(&mut self, start: u32, end: u32) {
+        // Small windows have one range most of the time.
+        if let [(low, high)] = &mut self.ranges[..]
+            && start <= *high
+            && *low <= end
+        {
+            self.sacked += low.saturating_sub(start) + end.saturating_sub(*high);
+            (*low, *high) = (start.min(*low), end.max(*high));
+            return;
+        }
+        self.insert_among(start, end);
+    }
+
+    fn insert_among(&mut self, start: u32, end: u32) {
         // Ranges first..last touch or overlap the new one.
         let first = self.ranges.partition_point(|range| range.1 < start);
         let mut last = first;

@@ -60,9 +60,14 @@ impl Key {
     }
 
     #[inline]
+    pub fn slot(self) -> u32 {
+        self.0 as u32 & ((1 << SLOT_BITS) - 1)
+    }
+
+    #[inline]
     pub fn event(self) -> Event {
         let scheduled = Time::from_nanos((self.0 >> SLOT_BITS) as u64 & LATEST);
-        Event { time: self.time(), scheduled, slot: self.0 as u32 & ((1 << SLOT_BITS) - 1) }
+        Event { time: self.time(), scheduled, slot: self.slot() }
     }
 }
 

@@ -338,13 +338,19 @@ impl Simulation {
 
     /// The delayed ACK is set and called off with every other segment. So its slot, once armed, stays where it is,
     /// fires early and moves itself, as that of the sender.
-    #[inline]
+    #[inline(always)]
     pub(super) fn arm_receiver(&mut self, flow_id: u32) {
+        let Some(tcp) = self.flows[flow_id as usize].ends.tcp() else { return };
+        if tcp.receiver.next_timeout() != tcp.ack_due {
+            self.move_receiver(flow_id);
+        }
+    }
+
+    /// Another time than before.
+    #[inline(never)]
+    fn move_receiver(&mut self, flow_id: u32) {
         let Some(tcp) = self.flows[flow_id as usize].ends.tcp_mut() else { return };
         let deadline = tcp.receiver.next_timeout();
-        if deadline == tcp.ack_due {
-            return;
-        }
         (tcp.ack_due, tcp.ack_due_since) = (deadline, self.now);
         if self.ns2_clock.is_some() {
             return self.arm_by_ns2_clock(flow_id, FlowTimer::Receiver, deadline);

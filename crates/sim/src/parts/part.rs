@@ -312,9 +312,9 @@ impl Simulation {
                     (None, _) => foreign_satellites,
                 };
             if leaves {
-                state.watched = true;
+                state.link.watch();
                 judged[id.index()] = link.to.is_none() && !state.errors.is_empty();
-                silent[id.index()] = link.to.is_some() && state.settled;
+                silent[id.index()] = link.to.is_some() && state.link.settled;
             }
         }
         let mut remembers = vec![false; self.flows.len()];
@@ -434,7 +434,7 @@ impl Simulation {
     fn handle_window<const AHEAD: bool>(&mut self) {
         let (mut handled, links) = (0_u32, self.slots.senders - self.slots.links);
         let mut until_look = self.part.as_ref().map_or(BETWEEN_LOOKS, |part| part.until_look);
-        while let Some(event) = self.events.next_event() {
+        while let Some(event) = self.events.next_event(&mut self.links) {
             (self.now, self.scheduled) = (event.time, event.scheduled);
             if let Some(part) = &mut self.part {
                 (part.order, part.place) = (part.order.max(event.order()), 0);

@@ -137,7 +137,7 @@ fn offer_ns(state: &LinkState) -> f64 {
 
 /// What an arrival over a link takes, ns.
 fn arrival_ns(state: &LinkState) -> f64 {
-    if state.errors.is_empty() && state.settled { ARRIVAL_NS } else { ARRIVAL_NS + SPECIAL_NS }
+    if state.errors.is_empty() && state.link.settled { ARRIVAL_NS } else { ARRIVAL_NS + SPECIAL_NS }
 }
 
 /// The reason against any division, if there is one.

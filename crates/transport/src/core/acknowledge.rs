@@ -192,9 +192,15 @@ impl Core {
         });
         self.count_delivered();
         if !self.control.on_growth(advance.acked.into(), growth) {
-            let sample = self.sample(now, advance.acked, growth, round);
-            self.control.on_ack(&sample);
+            self.tell_growth(now, advance.acked, growth, round);
         }
+    }
+
+    /// A call: within [`Core::grow`] the sample, which Reno does not ask for, takes registers and room on the stack.
+    #[inline(never)]
+    fn tell_growth(&mut self, now: Time, acked: u32, growth: Growth, round: Option<Round>) {
+        let sample = self.sample(now, acked, growth, round);
+        self.control.on_ack(&sample);
     }
 
     /// Tells the control about an ACK that may not grow it: a duplicate, or one of `acked` segments during recovery.

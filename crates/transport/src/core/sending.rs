@@ -6,7 +6,7 @@ use crate::record::Phase;
 use crate::segment::{Ecn, Priority, Segment, Transmission};
 use crate::window::{EarlySlowStart, window_pacing_rate};
 use skyhop_base::{Rate, Time};
-use skyhop_cc::{CongestionControl, SentSample};
+use skyhop_cc::{CongestionControl, Control, SentSample};
 
 impl Core {
     /// Whether data and receiver window have a next segment.
@@ -148,8 +148,19 @@ impl Core {
         size as u32
     }
 
-    #[inline]
+    /// The rate at which segments leave, where they are spaced. Asked with every burst, and mostly there is none: Reno
+    /// names no rate, and to ask the table of all controls takes twenty instructions.
+    #[inline(always)]
     pub(crate) fn pacing_rate(&self) -> Option<Rate> {
+        match self.options.pacing {
+            Pacing::Off => None,
+            Pacing::Control if matches!(self.control, Control::Reno(_)) => None,
+            _ => self.rate_of_pacing(),
+        }
+    }
+
+    #[inline(never)]
+    fn rate_of_pacing(&self) -> Option<Rate> {
         match self.options.pacing {
             Pacing::Off => None,
             Pacing::Control => self.control.pacing_rate(),

@@ -35,6 +35,12 @@ impl Arrivals {
         self.held.iter().map(|range| range.1 - range.0).sum()
     }
 
+    /// The range beyond a gap, if there is one alone.
+    #[inline]
+    pub(super) fn only_range(&self) -> Option<(u32, u32)> {
+        if let [only] = self.held[..] { Some(only) } else { None }
+    }
+
     /// The range beyond a gap that holds `seq`.
     pub(super) fn holding(&self, seq: u32) -> Option<(u32, u32)> {
         let at = self.held.partition_point(|range| range.1 <= seq);

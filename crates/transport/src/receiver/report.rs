@@ -37,21 +37,33 @@ impl Report {
     /// RFC 2018 §4: first the block with the segment that triggered the ACK, then those reported most recently.
     pub(super) fn blocks(&mut self, arrivals: &Arrivals, trigger: u32) -> SackBlocks {
         let mut blocks = SackBlocks::EMPTY;
-        let mut kept = [0; MOST_REMEMBERED];
-        let mut kept_count = 0;
-        for seq in std::iter::once(trigger).chain(self.recent[..self.count].iter().copied()) {
-            let Some((start, end)) = arrivals.holding(seq) else { continue };
-            let known = kept[..kept_count].iter().any(|&other| start <= other && other < end);
-            if known || kept_count == self.memory {
-                continue;
-            }
-            kept[kept_count] = seq;
-            kept_count += 1;
-            if blocks.len() < self.most {
-                blocks.push(start, end);
-            }
+        if let Some((start, end)) = arrivals.only_range()
+            && self.memory.min(self.most) > 0
+            && start <= trigger
+            && trigger < end
+        {
+            // All that was reported recently is in the same block, or is not held any more.
+            (self.recent[0], self.count) = (trigger, 1);
+            blocks.push(start, end);
+            return blocks;
         }
-        (self.recent, self.count) = (kept, kept_count);
+        let (mut seq, mut kept) = (trigger, 0);
+        for place in 0..=self.count {
+            // Read before it may be written: no more are kept than have been looked at.
+            let next = self.recent.get(place).copied().unwrap_or_default();
+            if let Some((start, end)) = arrivals.holding(seq) {
+                let is_known = self.recent[..kept].iter().any(|&other| start <= other && other < end);
+                if !is_known && kept < self.memory {
+                    self.recent[kept] = seq;
+                    kept += 1;
+                    if blocks.len() < self.most {
+                        blocks.push(start, end);
+                    }
+                }
+            }
+            seq = next;
+        }
+        self.count = kept;
         blocks
     }
 }
