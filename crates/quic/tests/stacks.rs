@@ -153,8 +153,9 @@ fn wrong_configurations_are_refused_in_a_sentence() {
     assert!("msquic".parse::<StackKind>().unwrap_err().to_string().contains("\"noq\" and \"picoquic\""));
 }
 
-/// The sample that is part of the project: every case within all bounds, every life and death right. The whole
-/// reference takes minutes in this build, so `python/tests/test_validate_quic.py` runs it in an optimised one.
+/// The sample that is part of the project: every case within all bounds, and every connection survives or dies as in
+/// real time. The whole reference takes minutes in this build, so `python/tests/test_validate_quic.py` runs it in an
+/// optimised one.
 #[test]
 fn the_sample_of_the_reference_is_within_its_bounds() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reference");

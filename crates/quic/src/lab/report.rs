@@ -87,8 +87,8 @@ pub fn table(verdicts: &[CaseResult]) -> String {
 /// The sums in a sentence.
 pub fn summary(sums: Sums) -> String {
     format!(
-        "{} of {} cases within all bounds; life and death right in {}; {} cases of stacks that this build has not \
-         skipped",
+        "{} of {} cases within all bounds; the connection survives or dies as in real time in {}; {} cases skipped, \
+         whose stacks are not in this build",
         sums.within, sums.cases, sums.survivals_right, sums.skipped
     )
 }
