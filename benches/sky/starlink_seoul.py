@@ -10,8 +10,6 @@ their names. The delay of the wire is the one at which the least smoothed round 
 from __future__ import annotations
 
 import argparse
-import json
-import math
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any
@@ -21,6 +19,8 @@ from cells import spread
 
 from skyhop import api
 from skyhop.inference import mean_and_interval
+from skyhop.starlink.allowance import explained
+from skyhop.validate.starlink_buckets import Bucket, bucket_of, filled, resolved
 
 SEGMENT_B = 1448
 
@@ -167,41 +167,20 @@ def fall(received_mbps: Any) -> tuple[float, float, float]:
 
     Two levels fit the arrivals best with the fall at this second (least squares).
     """
-    squares = [
-        float(np.sum((received_mbps[:at] - received_mbps[:at].mean()) ** 2))
-        + float(np.sum((received_mbps[at:] - received_mbps[at:].mean()) ** 2))
-        for at in range(3, len(received_mbps) - 2)
-    ]
-    at = 3 + int(np.argmin(squares))
+    at = 3 + int(np.argmax(explained(received_mbps)[2:-2]))
     return float(at), float(received_mbps[:at].mean()), float(received_mbps[at:].mean())
 
 
-def allowance_of(values: str) -> dict[str, Any] | None:
-    """The limit on volume that a set has up; None where it has none."""
-    profile = {"starlink": {"values": values}}
-    # In the canonical form the first end is the one that comes first in the alphabet.
-    link = {"between": ["dish", "server"], "delay": "25 ms", "profile": profile}
-    canonical = json.loads(api.scenario({"duration": "1 s", "links": [link]}).canonical_json())
-    found = canonical["links"][0]["forward"]["profile"]["starlink"].get("allowance")
-    return None if found is None else dict(found)
-
-
-def filled(name: str, allowance: dict[str, Any]) -> float:
-    """The share of the volume that is there when a file begins, by what the files before it received.
-
-    The first one finds all of it.
-    """
-    rate = float(allowance["rate"].removesuffix(" Mbit/s"))
-    volume = 8 * float(allowance["volume"].removesuffix(" B")) / 1e6
-    level, at_s = volume, -math.inf
-    before = [(began_s(one.name), one.length_s, one.mbps, WIRE[type(one)]) for one in (*FITTED, *JUDGING, *FLOODS)]
-    for begin_s, length_s, mbps, headers in sorted(before):
-        level = volume if at_s == -math.inf else min(volume, level + rate * (min(begin_s, began_s(name)) - at_s))
-        if begin_s >= began_s(name):
-            break
-        level = min(max(level + (rate - headers * mbps) * length_s, 0.0), volume)
-        at_s = begin_s + length_s
-    return level / volume
+def left_of(bucket: Bucket, name: str) -> float:
+    """The share of a bucket that is there when a file begins, by what the files before it received."""
+    at_s = began_s(name)
+    before = [one for one in (*FITTED, *JUDGING, *FLOODS) if began_s(one.name) < at_s]
+    if not before:
+        return bucket.filled
+    begins = np.array([began_s(one.name) for one in before])
+    lengths = np.array([one.length_s for one in before])
+    bps = np.array([1e6 * WIRE[type(one)] * one.mbps for one in before])
+    return filled(bucket, begins, begins + lengths, bps, at_s)
 
 
 def wire(delay_ms: float, begin_s: float, keys: dict[str, Any]) -> dict[str, Any]:
@@ -221,9 +200,10 @@ def wire(delay_ms: float, begin_s: float, keys: dict[str, Any]) -> dict[str, Any
 
 def keys_of(name: str, keys: dict[str, Any]) -> dict[str, Any]:
     """The keys for a file, which begins with what the files before it left of the volume."""
-    if (allowance := allowance_of(keys["values"])) is None:
+    values = resolved({"profile": {"starlink": {"values": keys["values"]}}}, down=False)
+    if (bucket := bucket_of(values, down=False)) is None:
         return keys
-    limit = {"allowance": {**allowance, "filled": round(filled(name, allowance), 3)}}
+    limit = {"allowance": {**values["allowance"], "filled": round(left_of(bucket, name), 3)}}
     return {**keys, "own": {**limit, **keys.get("own", {})}}
 
 
@@ -254,16 +234,20 @@ def simulated(one: Upload, keys: dict[str, Any], seed: int) -> tuple[float, floa
     return mbps / 1e6, 100 * again / sent, float(np.mean(smoothed(found)))
 
 
+def stream(mbps: float) -> dict[str, Any]:
+    """A flow of datagrams up at a rate of user data."""
+    rate = {"constant_rate": {"rate": f"{mbps} Mbit/s", "payload": f"{SEGMENT_B} B"}}
+    return {"from": "terminal", "to": "server", "udp": {"header": "28 B"}, "application": rate}
+
+
 def datagrams(mbps: float, begin_s: int, length_s: int, keys: dict[str, Any], seed: int) -> tuple[Any, Any]:
     """Of a stream or flood up, each second: Mbit/s of user data that arrive, and how many datagrams are lost."""
-    udp = {"udp": {"header": "28 B"}}
-    rate = {"application": {"constant_rate": {"rate": f"{mbps} Mbit/s", "payload": f"{SEGMENT_B} B"}}}
     found = api.run(
         {
             "duration": f"{length_s} s",
             "profile": "linux",
             "links": [wire(25, begin_s, keys)],
-            "flows": [{"name": "f", "from": "terminal", "to": "server", **udp, **rate}],
+            "flows": [{"name": "f", **stream(mbps)}],
             "records": {"grid": "1 s"},
         },
         seed=seed,
@@ -275,9 +259,7 @@ def datagrams(mbps: float, begin_s: int, length_s: int, keys: dict[str, Any], se
 
 def parts(keys: dict[str, Any], seed: int) -> list[float]:
     """Mbit/s of user data that arrive of each part of `PARTS`."""
-    udp = {"udp": {"header": "28 B"}}
-    rate = {"application": {"constant_rate": {"rate": "100 Mbit/s", "payload": f"{SEGMENT_B} B"}}}
-    flow = {"from": "terminal", "to": "server", **udp, **rate}
+    flow = stream(100)
     found = api.run(
         {
             "duration": f"{PARTS[-1][0] + 61} s",

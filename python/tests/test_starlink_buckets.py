@@ -74,6 +74,12 @@ def test_arrivals_take_tokens_and_time_brings_them() -> None:
     assert filled(one, sent(110, 3.6, **tens)) == pytest.approx(1 - 10 * 1.2 / 216)
 
 
+def test_tokens_that_come_to_a_full_bucket_are_not_kept_for_a_long_interval() -> None:
+    whole = {"begins_s": np.array([0.0]), "lengths_s": np.array([60.0]), "rate_bps": np.array([4.8e6])}
+    # Hours after another transfer the bucket is full; 60 s at 4.8 Mbit/s take 144 Mbit, the 15 s after bring 36.
+    assert filled(sent(175, 8), sent(-5000, 1.0), sent(100, 4.8, **whole)) == pytest.approx(1 - 108 / 216)
+
+
 def test_two_transfers_at_once_take_the_tokens_once() -> None:
     # 2.4 Mbit/s come once, not for each of both.
     assert filled(sent(60, 8), sent(0, 2.0), sent(0.5, 2.0, seconds=59)) == pytest.approx(

@@ -499,17 +499,19 @@ def _gains(series: _Series, rate: Floats, volume: Floats, at_begin: Floats) -> _
     return _Gains(gains, others, limited_s)
 
 
+def explained(y: Floats) -> Floats:
+    """The squares around the mean that two levels explain, with a change after each value but the last."""
+    # Around the mean, so that no digits are lost, and the sum of all is 0.
+    sums, count = np.cumsum(y - y.mean())[:-1], np.arange(1, y.size)
+    return np.asarray(sums**2 / count + sums**2 / (y.size - count))
+
+
 def _splits(y: Floats, seconds: Floats) -> tuple[Places, Floats]:
     """Places at which a slot may change, far enough from both ends, and the squares around the means on both sides."""
     before = np.cumsum(seconds)[:-1]
     far = np.minimum(before, float(seconds.sum()) - before) >= ASIDE_S - 1e-6
     places = np.nonzero(far)[0] + 1
-    # Around the mean, so that no digits are lost.
-    off = y - y.mean()
-    sums = np.cumsum(off)[places - 1]
-    # The sum of all is 0.
-    between = sums**2 / places + sums**2 / (y.size - places)
-    return places, np.maximum(float(np.sum(off**2)) - between, 0.0)
+    return places, np.maximum(float(np.sum((y - y.mean()) ** 2)) - explained(y)[places - 1], 0.0)
 
 
 def _blocks(series: _Series, kept: slice) -> Floats:
@@ -537,8 +539,7 @@ def _last_before_fall(series: _Series, rate: float) -> int | None:
     y, length_s = series.mbps, series.lengths_s
     if not series.slots or y.size < 4:
         return None
-    sums, count = np.cumsum(y - y.mean())[:-1], np.arange(1, y.size)
-    last = int(np.argmax(sums**2 / count + sums**2 / (y.size - count)))
+    last = int(np.argmax(explained(y)))
     before, after = (
         float(np.average(y[part], weights=length_s[part])) for part in (slice(last + 1), slice(last + 1, None))
     )

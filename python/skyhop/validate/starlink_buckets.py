@@ -86,35 +86,40 @@ def begin(transfer: Transfer, others: Sequence[Transfer], profile: Mapping[str, 
     if bucket is None:
         return Begin(profile, None, "")
     earlier = [one for one in others if one.start_s < transfer.start_s]
-    filled = _filled(bucket, earlier, transfer.start_s)
-    how = "full" if filled == 1 else f"{filled:.0%} full"
+    share = bucket.filled
     if earlier:
+        begins, ends, bps = np.concatenate([_sent(one) for one in earlier], axis=1)
+        share = filled(bucket, begins, ends, bps, transfer.start_s)
         last = max(earlier, key=_end_s)
         since_s = transfer.start_s - _end_s(last)
         ended = f"ended {since_s:.0f} s before" if since_s >= 0 else "had not ended"
         why = f"by what arrived of earlier transfers and the tokens since; the last, {last.name}, {ended}"
     else:
         why = "which is assumed: no transfer of this place and direction that can be read began before"
-    note = f"{bucket} begins {how}, {why}"
-    if filled == bucket.filled == 1:
+    note = f"{bucket} begins {'full' if share == 1 else f'{share:.0%} full'}, {why}"
+    if share == bucket.filled == 1:
         return Begin(profile, None, note)
-    return Begin(_at_its_begin(profile, transfer, bucket, filled), 0.0, note)
+    return Begin(_at_its_begin(profile, transfer, bucket, share), 0.0, note)
 
 
 def _end_s(one: Transfer) -> float:
     return one.start_s + one.omitted_s + one.duration_s
 
 
-def _filled(bucket: Bucket, earlier: Sequence[Transfer], at_s: float) -> float:
-    """Share of the volume that is there at a Unix time, after the arrivals of the transfers before it."""
-    if not earlier:
-        return bucket.filled
-    begins, ends, bps = np.concatenate([_sent(one) for one in earlier], axis=1)
-    missing, now_s = (1 - bucket.filled) * bucket.bits, float(begins.min())
-    for place in np.argsort(ends, kind="stable"):
+def filled(bucket: Bucket, begins_s: Floats, ends_s: Floats, bps: Floats, at_s: float) -> float:
+    """Share of the volume that is there at a time, after arrivals at rates of IP packets in intervals before it.
+
+    The bucket is as full as `bucket.filled` when the first of them begins. Times are in s, of any clock.
+    """
+    missing, now_s = (1 - bucket.filled) * bucket.bits, float(begins_s.min())
+    for place in np.argsort(ends_s, kind="stable"):
+        # Tokens that come to a full bucket in between are not kept for the interval.
+        begin_s = float(begins_s[place])
+        missing = max(missing - bucket.rate_bps * max(begin_s - now_s, 0.0), 0.0)
+        now_s = max(now_s, begin_s)
         # An interval that goes on counts as far as it has come.
-        end_s = min(float(ends[place]), at_s)
-        took = float(bps[place]) * max(end_s - float(begins[place]), 0.0) / (1 - bucket.loss)
+        end_s = min(float(ends_s[place]), at_s)
+        took = float(bps[place]) * max(end_s - begin_s, 0.0) / (1 - bucket.loss)
         came = bucket.rate_bps * max(end_s - now_s, 0.0)
         missing = min(max(missing + took - came, 0.0), bucket.bits)
         now_s = max(now_s, end_s)
@@ -133,7 +138,7 @@ def _sent(one: Transfer) -> Floats:
     return np.concatenate([warm_up, found], axis=1)
 
 
-def _at_its_begin(profile: Mapping[str, Any], transfer: Transfer, bucket: Bucket, filled: float) -> dict[str, Any]:
+def _at_its_begin(profile: Mapping[str, Any], transfer: Transfer, bucket: Bucket, share: float) -> dict[str, Any]:
     """The wire with t = 0 at the begin of the transfer: its bucket fills from t = 0 on. The slots move with it."""
     found = dict(profile)
     for side in ("forward", "backward"):
@@ -142,6 +147,6 @@ def _at_its_begin(profile: Mapping[str, Any], transfer: Transfer, bucket: Bucket
         keys = {**profile[side]["profile"]["starlink"], "at": f"{(at_s - transfer.start_s % 60) % every_s:.6f} s"}
         if (side == "backward") == bucket.down:
             rate, volume = f"{bucket.rate_bps:.0f} bit/s", f"{bucket.bits / 8:.0f} B"
-            keys["allowance"] = {"rate": rate, "volume": volume, "filled": filled}
+            keys["allowance"] = {"rate": rate, "volume": volume, "filled": share}
         found[side] = {**profile[side], "profile": {"starlink": keys}}
     return found
