@@ -154,7 +154,7 @@ def test_the_first_flood_begins_part_full_only_if_the_others_say_so() -> None:
     found = fitted(first, flood(1, seed=3, rate="5 Mbit/s", bucket=BUCKET))
     assert found.allowance_mb == pytest.approx(27, rel=0.01)
     assert "flood-0: the allowance had 60% of its volume at the begin" in " ".join(found.notes)
-    # Of a later one the gap tells that it was full, so two volumes are two buckets, or none.
+    # Two hours fill the bucket before a later flood, so two volumes contradict one bucket.
     later = fitted(
         flood(0, seed=3, rate="5 Mbit/s", bucket=BUCKET), dataclasses.replace(first, start_s=first.start_s + 7200)
     )

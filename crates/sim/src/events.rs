@@ -201,7 +201,7 @@ impl EventQueue {
         self.is_crowded
     }
 
-    /// Adds the next event of a link that has no other until then, while there is no crowd.
+    /// Schedules the next event of a link that has none, where no crowd of links waits for arrivals.
     #[inline(always)]
     pub fn add_for_link(&mut self, link: u32, time: Time, scheduled: Time) {
         debug_assert!(!self.is_crowded);
