@@ -6,7 +6,6 @@
 //! is the event. So its route is fetched, and of the event after it the link and then the packet.
 //! Nothing depends on it: an event that comes first after all finds its data where they were.
 
-use crate::link::Entry;
 use crate::simulation::Simulation;
 use skyhop_processor::prefetch;
 use skyhop_topology::NodeId;
@@ -25,30 +24,23 @@ impl Simulation {
         }
     }
 
-    /// Fetches the oldest packet of a link. It may stand on two cache lines.
+    /// Fetches the oldest packet of a link.
     #[inline(always)]
     pub(crate) fn fetch_packet(&self, link: usize) {
-        if let Some(entry) = self.oldest(link) {
-            prefetch(entry);
-            prefetch(&entry.arrival);
+        if let Some(state) = self.links.get(link) {
+            state.link.line().fetch(&self.pool);
         }
     }
 
     /// Fetches the route of the oldest packet of a link, or the flow if the packet is at its destination.
     #[inline(always)]
     pub(crate) fn fetch_route(&self, link: usize) {
-        let Some(entry) = self.oldest(link) else { return };
-        let packet = &entry.packet;
+        let Some(packet) = self.links.get(link).and_then(|state| state.link.arrived(&self.pool)) else { return };
         let to = self.to[packet.flow as usize][usize::from(packet.is_ack())];
         if packet.to != to.node {
             self.forwarding.fetch(to.index as usize, NodeId::new(packet.to));
         } else if let Some(flow) = self.flows.get(packet.flow as usize) {
             prefetch(flow);
         }
-    }
-
-    #[inline(always)]
-    fn oldest(&self, link: usize) -> Option<&Entry> {
-        self.links.get(link)?.link.oldest_place()
     }
 }

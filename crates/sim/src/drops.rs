@@ -21,12 +21,12 @@ impl Simulation {
     /// A packet found no room: packets of low priority make some, or it is lost.
     #[cold]
     pub(crate) fn overflow(&mut self, link: u32, packet: &Packet) {
-        let Simulation { now, links, topology, ground, .. } = self;
+        let Simulation { now, links, pool, topology, ground, .. } = self;
         let state = &mut links[link as usize];
         let (delay, curve, from) = (state.delay, &mut state.curve, state.from);
         let delay_of = |packet: &Packet, at| moving_delay(topology, ground, (delay, &mut *curve), &from, packet.to, at);
         let mut out = Vec::new();
-        let eviction = state.link.evict_for(packet, *now, delay_of, &mut out);
+        let eviction = state.link.evict_for(pool, packet, *now, delay_of, &mut out);
         for evicted in &out {
             self.drop_packet(evicted, DropCause::Priority, Some(link));
         }

@@ -117,19 +117,19 @@ impl Simulation {
         affected: impl Fn(&Packet) -> bool,
         displaced: &mut Vec<Displaced>,
     ) {
-        let Simulation { now, links, topology, ground, events, slots, part, .. } = self;
+        let Simulation { now, links, pool, topology, ground, events, slots, part, .. } = self;
         let state = &mut links[link.index()];
         let (from, policy) = (state.from, state.link.on_down);
         match policy {
             OnDown::Drain => {}
-            OnDown::SendInVain => state.link.mark_unreachable(*now, affected),
+            OnDown::SendInVain => state.link.mark_unreachable(pool, *now, affected),
             OnDown::Drop | OnDown::Hold | OnDown::Reroute => {
                 let mut out = Vec::new();
                 let (delay, curve) = (state.delay, &mut state.curve);
                 let new_delay =
                     |packet: &Packet, at| moving_delay(topology, ground, (delay, &mut *curve), &from, packet.to, at);
                 let first = state.link.first_arrival();
-                state.link.withdraw(*now, affected, new_delay, &mut out);
+                state.link.withdraw(pool, *now, affected, new_delay, &mut out);
                 let is_silent = part.as_ref().is_some_and(|part| part.is_silent(link.as_u32()));
                 if let Some((arrival, start)) = first
                     && state.link.settled
@@ -289,13 +289,13 @@ impl Simulation {
         {
             clock.now = moment;
         }
-        let Simulation { links, topology, ground, .. } = self;
+        let Simulation { links, pool, topology, ground, .. } = self;
         let state = &mut links[link as usize];
         if !state.link.defers_departures() || state.link.next_arrival().is_some_and(|arrival| arrival <= now) {
             return false;
         }
         let (delay, curve, from) = (state.delay, &mut state.curve, state.from);
-        state.link.begin_service(now, |packet, at| {
+        state.link.begin_service(pool, now, |packet, at| {
             moving_delay(topology, ground, (delay, &mut *curve), &from, packet.to, at)
         });
         self.settle_discipline(link);
@@ -305,11 +305,11 @@ impl Simulation {
 
     /// A link's queue discipline takes a packet.
     pub(crate) fn enqueue(&mut self, link: u32, packet: &Packet) {
-        let Simulation { now, links, topology, ground, .. } = self;
+        let Simulation { now, links, pool, topology, ground, .. } = self;
         let state = &mut links[link as usize];
         let (delay, curve, from) = (state.delay, &mut state.curve, state.from);
         let delay_of = |packet: &Packet, at| moving_delay(topology, ground, (delay, &mut *curve), &from, packet.to, at);
-        state.link.enqueue(*packet, *now, delay_of);
+        state.link.enqueue(pool, *packet, *now, delay_of);
         self.settle_discipline(link);
         self.arm_link(link);
     }

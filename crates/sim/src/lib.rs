@@ -42,6 +42,7 @@ mod packet;
 mod packet_rows;
 pub mod pages;
 mod parts;
+mod pool;
 mod recorder;
 pub mod records;
 mod relay;

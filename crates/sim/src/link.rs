@@ -1,8 +1,8 @@
-//! A directed link: a queue, a transmitter and the air, in one ring.
+//! A directed link: a queue, a transmitter and the air, in one line of packets ([`crate::pool`]).
 //!
 //! When a packet is accepted, its departure and its arrival are known at once, because the discipline is first in,
 //! first out. So a link needs a single event, the arrival of its oldest packet, however many packets wait or fly.
-//! One cursor splits the ring into packets whose service has begun and packets that wait; occupancy is exact after
+//! One cursor splits the line into packets whose service has begun and packets that wait; occupancy is exact after
 //! the cursor has been moved to the present.
 
 mod crossing;
@@ -21,7 +21,7 @@ use crate::deferred::{DeferredQueue, Overflow};
 use crate::meter::Meter;
 use crate::pace::Pacemaker;
 use crate::packet::{Flags, Packet};
-use crate::ring::Ring;
+use crate::pool::{Entries, Fifo, Pool};
 use crate::spec::{Discipline, FullQueue, OnDown, QueueConfig, QueueLimit};
 use crate::trace::Served;
 use skyhop_base::{Carry, Duration, Rate, Stream, Time};
@@ -96,8 +96,8 @@ pub struct LinkTotals {
 #[derive(Debug)]
 #[repr(C)]
 pub struct Link {
-    /// `over` counts the packets whose service has begun, as of the last advance.
-    ring: Ring<Entry>,
+    /// Its cursor is as of the last advance.
+    line: Fifo,
     framing_bytes: u32,
     /// Nothing but a limit: no RED, no marks, no deferred departures.
     simple: bool,
@@ -115,6 +115,8 @@ pub struct Link {
     pub totals: LinkTotals,
     /// Bytes that wait, as of the last advance: none where all packets have begun.
     waiting_bytes: u64,
+    /// When the service of the packet before the first one that waits began, where one waits, as of the last advance.
+    service_began: Time,
     /// The schedule of service, if the rate alone does not determine it, …
     pace: Option<Box<Pacemaker>>,
     /// … and the part of it used so far.
@@ -129,7 +131,7 @@ pub struct Link {
     /// Packets whose departure is not yet known.
     deferred: Option<Box<DeferredQueue>>,
     pub on_down: OnDown,
-    /// Until then at most, packets of low priority wait in the ring.
+    /// Until then at most, packets of low priority wait in the line.
     low_until: Time,
 }
 
@@ -150,8 +152,9 @@ impl Link {
         };
         let simple = red.is_none() && deferred.is_none() && mark_above.is_none();
         Link {
-            ring: Ring::default(),
+            line: Fifo::default(),
             waiting_bytes: 0,
+            service_began: Time::ZERO,
             carry: Carry::default(),
             rate,
             framing_bytes,
@@ -200,25 +203,19 @@ impl Link {
         self.rate
     }
 
-    /// Packets at the front of the ring whose service has begun, as of the last advance.
-    #[inline(always)]
-    fn begun(&self) -> usize {
-        self.ring.over as usize
-    }
-
     /// Moves the cursor to `now`. `scheduled` is the scheduling time of the event that is being handled: a service
     /// that begins at this very instant has begun if it was foreseen before that event was, as in a simulator that
     /// has an event for each departure.
     #[inline]
-    fn advance(&mut self, now: Time, scheduled: Time) {
-        while let Some(&Entry { start, packet: Packet { size, .. }, .. }) = self.ring.get(self.begun()) {
+    fn advance(&mut self, pool: &Pool, now: Time, scheduled: Time) {
+        while let Some((&Packet { size, .. }, start)) = self.line.front_waiting(pool) {
             if start >= now {
                 if start == now {
-                    self.advance_at(now, scheduled);
+                    self.advance_at(pool, now, scheduled);
                 }
                 break;
             }
-            self.begin(size);
+            self.begin(pool, size, start);
         }
     }
 
@@ -226,38 +223,39 @@ impl Link {
     /// everything in memory.
     #[cold]
     #[inline(never)]
-    fn advance_at(&mut self, now: Time, scheduled: Time) {
-        while let Some(&Entry { start, packet: Packet { size, .. }, .. }) = self.ring.get(self.begun()) {
+    fn advance_at(&mut self, pool: &Pool, now: Time, scheduled: Time) {
+        while let Some((&Packet { size, .. }, start)) = self.line.front_waiting(pool) {
             if start > now || start == now && !self.begins_first(scheduled) {
                 break;
             }
-            self.begin(size);
+            self.begin(pool, size, start);
         }
     }
 
-    /// The service of the first packet that waits, of `size` bytes, has begun.
+    /// The service of the first packet that waits, of `size` bytes, began at `start`.
     #[inline(always)]
-    fn begin(&mut self, size: u16) {
+    fn begin(&mut self, pool: &Pool, size: u16, start: Time) {
         self.waiting_bytes -= u64::from(size);
-        self.ring.over += 1;
+        self.service_began = start;
+        self.line.begin(pool);
     }
 
     /// Packets that wait for the transmitter.
-    pub fn queue_packets(&mut self, now: Time) -> u32 {
-        self.advance(now, now);
+    pub fn queue_packets(&mut self, pool: &Pool, now: Time) -> u32 {
+        self.advance(pool, now, now);
         self.waiting().0
     }
 
     /// Counts the newest packet, which an idle link accepted and a recording does not serve yet, among those that wait.
     #[cold]
     fn note_held_back(&mut self) {
-        self.totals.queue_max = self.totals.queue_max.max(self.waiting_in_ring().0);
+        self.totals.queue_max = self.totals.queue_max.max(self.waiting_in_line().0);
     }
 
     /// Packets and bytes that wait, as of the last advance.
     #[inline]
     fn waiting(&self) -> (u32, u64) {
-        let (packets, bytes) = self.waiting_in_ring();
+        let (packets, bytes) = self.waiting_in_line();
         match &self.deferred {
             None => (packets, bytes),
             Some(deferred) => (packets + deferred.packets(), bytes + deferred.bytes()),
@@ -265,19 +263,19 @@ impl Link {
     }
 
     #[inline]
-    fn waiting_in_ring(&self) -> (u32, u64) {
-        ((self.ring.len() - self.begun()) as u32, self.waiting_bytes)
+    fn waiting_in_line(&self) -> (u32, u64) {
+        (self.line.waiting, self.waiting_bytes)
     }
 
     /// Whether a packet that comes now is not served at once.
     #[inline]
     fn makes_wait(&self, now: Time) -> bool {
-        self.free_at > now || self.begun() < self.ring.len()
+        self.free_at > now || self.line.waiting > 0
     }
 
     /// Whether a packet of this size would find no room if it had to wait.
-    pub fn is_full(&mut self, now: Time, size: u16) -> bool {
-        self.advance(now, now);
+    pub fn is_full(&mut self, pool: &Pool, now: Time, size: u16) -> bool {
+        self.advance(pool, now, now);
         !self.has_room(size)
     }
 
@@ -311,10 +309,16 @@ impl Link {
     /// The service of a packet on a steady link, and whether the packet has to wait for it. `None`: it would have to,
     /// and the queue has no room.
     #[inline(always)]
-    pub fn serve_in_turn(&mut self, packet: &Packet, now: Time, scheduled: Time) -> Option<(Served, bool)> {
-        self.advance(now, scheduled);
+    pub fn serve_in_turn(
+        &mut self,
+        pool: &Pool,
+        packet: &Packet,
+        now: Time,
+        scheduled: Time,
+    ) -> Option<(Served, bool)> {
+        self.advance(pool, now, scheduled);
         let waits = self.makes_wait(now);
-        let (packets, bytes) = self.waiting_in_ring();
+        let (packets, bytes) = self.waiting_in_line();
         if waits && !self.limit.has_room(packets, bytes, packet.size) {
             return None;
         }
@@ -326,42 +330,45 @@ impl Link {
     #[inline(always)]
     pub fn put_served(
         &mut self,
+        pool: &mut Pool,
         packet: &Packet,
         now: Time,
         (served, waits): (&Served, bool),
         delay: Duration,
     ) -> (Time, bool) {
-        let arrival = self.put(packet, now, served, served.departure + delay);
+        let (arrival, is_alone) = self.put(pool, packet, now, served, served.departure + delay);
         if waits {
             self.note_waiting(packet, served.start);
         }
-        (arrival, self.ring.len() == 1)
+        (arrival, is_alone)
     }
 
     /// Offers a packet at `now`. `delay` gives the propagation delay of a packet that departs at a given time.
     #[inline]
     pub fn offer(
         &mut self,
+        pool: &mut Pool,
         packet: &Packet,
         now: Time,
         scheduled: Time,
         delay: impl FnOnce(Time) -> Duration,
     ) -> Offered {
         if !self.simple {
-            return self.offer_managed(*packet, now, scheduled, delay);
+            return self.offer_managed(pool, *packet, now, scheduled, delay);
         }
-        self.advance(now, scheduled);
-        let (packets, bytes) = self.waiting_in_ring();
+        self.advance(pool, now, scheduled);
+        let (packets, bytes) = self.waiting_in_line();
         if self.makes_wait(now) && !self.limit.has_room(packets, bytes, packet.size) {
             return Offered::Full;
         }
-        self.admit(packet, now, delay)
+        self.admit(pool, packet, now, delay)
     }
 
     /// [`Link::offer`] for a queue that marks, drops early, or defers departures.
     #[inline(never)]
     fn offer_managed(
         &mut self,
+        pool: &mut Pool,
         mut packet: Packet,
         now: Time,
         scheduled: Time,
@@ -370,9 +377,9 @@ impl Link {
         if self.discipline().is_some() {
             return Offered::ToDiscipline;
         }
-        self.advance(now, scheduled);
+        self.advance(pool, now, scheduled);
         if self.deferred.is_some() {
-            return self.offer_deferred(packet, now, delay);
+            return self.offer_deferred(pool, packet, now, delay);
         }
         let admission = self.admission(&packet, now);
         if admission == Admission::Drop {
@@ -385,15 +392,15 @@ impl Link {
         if admission == Admission::Mark {
             self.mark(&mut packet);
         }
-        let offered = self.admit(&packet, now, delay);
+        let offered = self.admit(pool, &packet, now, delay);
         self.in_order_of_ns2_clock(offered)
     }
 
     /// Accepts a packet for which there is room.
     #[inline(always)]
-    fn admit(&mut self, packet: &Packet, now: Time, delay: impl FnOnce(Time) -> Duration) -> Offered {
+    fn admit(&mut self, pool: &mut Pool, packet: &Packet, now: Time, delay: impl FnOnce(Time) -> Duration) -> Offered {
         let waits = self.makes_wait(now);
-        let (arrival, start) = self.accept(packet, now, delay);
+        let (arrival, start) = self.accept(pool, packet, now, delay);
         if waits {
             self.note_waiting(packet, start);
         }
@@ -424,7 +431,7 @@ impl Link {
     /// What the newest packet, which waits until `start`, means for the queue.
     #[inline(always)]
     fn note_waiting(&mut self, packet: &Packet, start: Time) {
-        self.totals.queue_max = self.totals.queue_max.max(self.waiting_in_ring().0);
+        self.totals.queue_max = self.totals.queue_max.max(self.waiting_in_line().0);
         if packet.is_low() {
             self.low_until = start;
         }
@@ -436,6 +443,7 @@ impl Link {
     #[cold]
     pub fn evict_for(
         &mut self,
+        pool: &mut Pool,
         packet: &Packet,
         now: Time,
         mut delay: impl FnMut(&Packet, Time) -> Duration,
@@ -450,19 +458,21 @@ impl Link {
             return Eviction::NoneWaits;
         }
         let (mut packets, mut bytes) = self.waiting();
-        let goes = |entry: &Entry| entry.start > now && entry.packet.is_low();
-        let from = (self.begun()..self.ring.len()).rev().find(|&at| {
-            if let Some(entry) = self.ring.get(at).filter(|entry| goes(entry)) {
-                (packets, bytes) = (packets - 1, bytes - u64::from(entry.packet.size));
+        let goes = |packet: &Packet, start: Time| start > now && packet.is_low();
+        let queue: Vec<_> =
+            self.line.iter_waiting(pool).map(|(packet, start)| (packet.size, goes(packet, start))).collect();
+        let from = (0..queue.len()).rev().find(|&at| {
+            if let (size, true) = queue[at] {
+                (packets, bytes) = (packets - 1, bytes - u64::from(size));
             }
             self.limit.has_room(packets, bytes, packet.size)
         });
         let Some(from) = from else { return Eviction::NoneWaits };
-        self.lay_again(from, now, Packet::is_low, &mut delay, out);
-        let (_, start) = self.accept(packet, now, |departure| delay(packet, departure));
+        self.lay_again(pool, from as u32, now, Packet::is_low, &mut delay, out);
+        let (_, start) = self.accept(pool, packet, now, |departure| delay(packet, departure));
         self.note_waiting(packet, start);
-        let newest = self.ring.iter().rev().find(|entry| goes(entry));
-        self.low_until = newest.map_or(Time::ZERO, |entry| entry.start);
+        let newest = self.line.iter_waiting(pool).filter(|(packet, start)| goes(packet, *start)).last();
+        self.low_until = newest.map_or(Time::ZERO, |(_, start)| start);
         Eviction::Done
     }
 
@@ -474,10 +484,7 @@ impl Link {
     /// For a packet that has just been accepted.
     #[inline]
     fn accepted(&self, arrival: Time, start: Time) -> Offered {
-        match self.ring.len() {
-            1 => Offered::AcceptedFirst { arrival, start },
-            _ => Offered::Accepted,
-        }
+        if self.line.is_single() { Offered::AcceptedFirst { arrival, start } } else { Offered::Accepted }
     }
 
     /// What random early detection makes of the packet, whether there is room or not.
@@ -489,15 +496,15 @@ impl Link {
         self.red.as_mut().map_or(Admission::Pass, |red| red.decides(&arrival))
     }
 
-    #[cold]
-    #[inline(never)]
-    fn make_room(&mut self, packet: &Packet) {
-        self.ring.grow(Entry { packet: *packet, start: Time::ZERO, arrival: Time::ZERO });
-    }
-
     /// Accepts a packet. Gives its arrival, and when its service begins.
     #[inline(always)]
-    fn accept(&mut self, packet: &Packet, now: Time, delay: impl FnOnce(Time) -> Duration) -> (Time, Time) {
+    fn accept(
+        &mut self,
+        pool: &mut Pool,
+        packet: &Packet,
+        now: Time,
+        delay: impl FnOnce(Time) -> Duration,
+    ) -> (Time, Time) {
         let start = self.next_start(now);
         let (served, arrival) = if self.pace.is_none() {
             let served = self.serve_steadily(packet, start);
@@ -506,7 +513,7 @@ impl Link {
         } else {
             self.serve_at_pace(start, now, u32::from(packet.size) + self.framing_bytes, delay)
         };
-        let arrival = self.put(packet, now, &served, arrival);
+        let (arrival, _) = self.put(pool, packet, now, &served, arrival);
         if self.pace.is_some() && served.start > now {
             self.note_held_back();
         }
@@ -532,9 +539,9 @@ impl Link {
         Served { start, departure: start + busy, busy }
     }
 
-    /// Puts a packet on the link, in the totals and in the ring. Gives its arrival.
+    /// Puts a packet on the link, in the totals and in the line. Gives its arrival, and whether it is alone there.
     #[inline(always)]
-    fn put(&mut self, packet: &Packet, now: Time, served: &Served, arrival: Time) -> Time {
+    fn put(&mut self, pool: &mut Pool, packet: &Packet, now: Time, served: &Served, arrival: Time) -> (Time, bool) {
         let &Served { start, departure, busy } = served;
         // ns-2's clock rounds each of these instants.
         debug_assert!(now <= start && (start <= departure && departure <= arrival || self.has_ns2_clock()));
@@ -546,56 +553,49 @@ impl Link {
         self.totals.waiting += start.since(now);
         self.free_at = departure;
         self.last_arrival = arrival;
-        if self.ring.is_full() {
-            self.make_room(packet);
-        }
-        if start == now {
-            // Served at once. All packets before it in the ring have long begun.
-            if self.begun() < self.ring.len() {
-                self.waiting_bytes = 0;
+        let waits = start != now;
+        if waits {
+            if self.line.waiting == 0 {
+                self.service_began = self.line.last_start(pool).unwrap_or_default();
             }
-            self.ring.over = self.ring.len() as u32 + 1;
-        } else {
             self.waiting_bytes += u64::from(packet.size);
+        } else if self.line.waiting > 0 {
+            // Served at once: all packets before it have long begun.
+            self.waiting_bytes = 0;
         }
-        self.ring.put_back(Entry { packet: *packet, start, arrival });
-        arrival
+        (arrival, self.line.push_back(pool, packet, [start, arrival], waits))
     }
 
     /// The oldest packet, which has arrived.
     #[cfg(test)]
-    pub fn take_arrived(&mut self) -> Option<Entry> {
-        let entry = *self.arrived()?;
-        self.forget_arrived(entry.packet.size);
+    pub fn take_arrived(&mut self, pool: &mut Pool) -> Option<Entry> {
+        let entry = self.line.iter(pool).next()?;
+        self.forget_arrived(pool, entry.packet.size);
         Some(entry)
     }
 
-    /// The oldest packet, which has arrived, still in its place. Whoever needs the packet alone copies it from here: of
-    /// an entry that is returned by value the compiler copies the parts, in pieces that overlap, and a processor waits
+    /// The oldest packet, which has arrived, still in its place. Whoever needs the packet copies it from here: of a
+    /// packet that is returned by value the compiler copies the parts, in pieces that overlap, and a processor waits
     /// to read them together (a failed store-to-load forwarding: ten to twenty cycles).
-    #[inline]
-    pub fn arrived(&self) -> Option<&Entry> {
-        self.ring.front()
+    #[inline(always)]
+    pub fn arrived<'a>(&self, pool: &'a Pool) -> Option<&'a Packet> {
+        self.line.front(pool)
     }
 
-    /// Where the oldest packet stands, to be fetched. Without any, one that has left may stand there.
-    #[inline]
-    pub fn oldest_place(&self) -> Option<&Entry> {
-        self.ring.front_place()
+    /// Where the oldest packet stands, to be fetched.
+    #[inline(always)]
+    pub fn line(&self) -> &Fifo {
+        &self.line
     }
 
     /// Takes the packet that [`Link::arrived`] gives, of `size` bytes, off the link. Gives the arrival of the next one,
     /// and when its service begins.
-    #[inline]
-    pub fn forget_arrived(&mut self, size: u16) -> Option<(Time, Time)> {
-        match self.ring.over.checked_sub(1) {
-            Some(begun) => self.ring.over = begun,
-            None => self.waiting_bytes -= u64::from(size),
+    #[inline(always)]
+    pub fn forget_arrived(&mut self, pool: &mut Pool, size: u16) -> Option<(Time, Time)> {
+        if self.line.forget_front(pool) {
+            self.waiting_bytes -= u64::from(size);
         }
-        if self.ring.is_sparse() {
-            self.ring.shrink();
-        }
-        self.ring.forget_front().map(|entry| (entry.arrival, entry.start))
+        self.first_arrival()
     }
 
     /// When the oldest packet on the link arrives.
@@ -606,7 +606,7 @@ impl Link {
     /// When the oldest packet on the link arrives, and when its service begins.
     #[inline]
     pub fn first_arrival(&self) -> Option<(Time, Time)> {
-        self.ring.front().map(|entry| (entry.arrival, entry.start))
+        if self.line.is_empty() { None } else { Some(self.line.first_times()) }
     }
 
     /// When the oldest packet on the link arrives, or a departure has to be worked out; and when that was foreseen.
@@ -621,42 +621,43 @@ impl Link {
     }
 
     /// Takes the waiting packets that `affected` names out of the queue; the others move up. `delay` as in
-    /// [`Link::offer`]. Only the tail of the ring changes, so the link's event stays right unless the ring is empty.
+    /// [`Link::offer`]. Only the tail of the line changes, so the link's event stays right unless the line is empty.
     pub fn withdraw(
         &mut self,
+        pool: &mut Pool,
         now: Time,
         mut affected: impl FnMut(&Packet) -> bool,
         delay: impl FnMut(&Packet, Time) -> Duration,
         out: &mut Vec<Packet>,
     ) {
-        self.advance(now, now);
+        self.advance(pool, now, now);
         if let Some(deferred) = &mut self.deferred {
             self.totals.waiting += deferred.withdraw(now, affected, out);
-            return self.settle_repairs(now);
+            return self.settle_repairs(pool, now);
         }
-        if self.ring.range_from(self.begun()).any(|entry| affected(&entry.packet)) {
-            self.lay_again(self.begun(), now, affected, delay, out);
+        if self.line.iter_waiting(pool).any(|(packet, _)| affected(packet)) {
+            self.lay_again(pool, 0, now, affected, delay, out);
         }
     }
 
-    /// Takes the packets that `affected` names out of the ring from the place `from` on, where none is in service; the
-    /// others move up.
+    /// Takes the packets that `affected` names out of the queue behind the `stay` oldest ones that wait; the others move
+    /// up.
     fn lay_again(
         &mut self,
-        from: usize,
+        pool: &mut Pool,
+        stay: u32,
         now: Time,
         mut affected: impl FnMut(&Packet) -> bool,
         mut delay: impl FnMut(&Packet, Time) -> Duration,
         out: &mut Vec<Packet>,
     ) {
-        let waiting: Vec<Entry> = self.ring.range_from(from).copied().collect();
-        self.ring.truncate(from);
+        let (waiting, last_arrival) = self.line.cut_waiting(pool, stay);
         if let Some(Pacemaker::Ns2Clock(pace)) = self.pace.as_deref_mut() {
-            pace.truncate(from);
+            pace.take_back(waiting.len());
         }
-        self.waiting_bytes -= waiting.iter().map(|entry| u64::from(entry.packet.size)).sum::<u64>();
+        self.waiting_bytes -= waiting.iter().map(|(packet, _)| u64::from(packet.size)).sum::<u64>();
         let taken_until = self.free_at;
-        self.free_at = waiting.first().map_or(self.free_at, |entry| entry.start);
+        self.free_at = waiting.first().map_or(self.free_at, |(_, start)| *start);
         if self.pace.is_none() {
             // Everything behind the packet in service is taken back, answers of a link that repeats among it.
             self.totals.busy = self.totals.busy.saturating_sub(taken_until.since(self.free_at));
@@ -664,53 +665,53 @@ impl Link {
         if let Some(meter) = &mut self.meter {
             meter.cut(self.free_at);
         }
-        self.last_arrival = self.ring.back().map_or(Time::ZERO, |entry| entry.arrival);
-        for entry in waiting {
-            let size = u32::from(entry.packet.size);
+        self.last_arrival = last_arrival.unwrap_or(Time::ZERO);
+        for (packet, start) in waiting {
+            let size = u32::from(packet.size);
             self.totals.packets -= 1;
             self.totals.bytes -= u64::from(size);
             if self.pace.is_some() {
                 let busy = self.rate().time_of(size + self.framing_bytes);
                 self.totals.busy = self.totals.busy.saturating_sub(busy);
             }
-            self.totals.waiting = self.totals.waiting.saturating_sub(entry.start.since(now));
-            if affected(&entry.packet) {
-                out.push(entry.packet);
+            self.totals.waiting = self.totals.waiting.saturating_sub(start.since(now));
+            if affected(&packet) {
+                out.push(packet);
             } else {
-                self.accept(&entry.packet, now, |departure| delay(&entry.packet, departure));
+                self.accept(pool, &packet, now, |departure| delay(&packet, departure));
             }
         }
     }
 
     /// Marks the waiting packets that `affected` names as sent to a peer that has gone.
-    pub fn mark_unreachable(&mut self, now: Time, mut affected: impl FnMut(&Packet) -> bool) {
-        self.advance(now, now);
+    pub fn mark_unreachable(&mut self, pool: &mut Pool, now: Time, mut affected: impl FnMut(&Packet) -> bool) {
+        self.advance(pool, now, now);
         if let Some(deferred) = &mut self.deferred {
             return deferred.mark_unreachable(affected);
         }
-        for at in self.begun()..self.ring.len() {
-            if let Some(entry) = self.ring.get_mut(at).filter(|entry| affected(&entry.packet)) {
-                entry.packet.flags = entry.packet.flags.with(Flags::UNREACHABLE);
+        self.line.change_waiting(pool, |packet| {
+            if affected(packet) {
+                packet.flags = packet.flags.with(Flags::UNREACHABLE);
             }
-        }
+        });
     }
 
     /// Packets that wait and packets in flight, at the end of the run.
-    pub fn left_over(&mut self, end: Time) -> (u64, u64) {
-        self.advance(end, end);
+    pub fn left_over(&mut self, pool: &Pool, end: Time) -> (u64, u64) {
+        self.advance(pool, end, end);
         let repairs = self.deferred.as_ref().and_then(|deferred| deferred.repairs.as_ref());
-        (u64::from(self.waiting().0), self.begun() as u64 + repairs.map_or(0, Repairs::outstanding))
+        let begun = self.line.iter(pool).count() as u64 - u64::from(self.line.waiting);
+        (u64::from(self.waiting().0), begun + repairs.map_or(0, Repairs::outstanding))
     }
 
     /// The totals cut at the end of the run: waiting and service beyond it do not count.
-    pub fn totals_at(&mut self, end: Time) -> LinkTotals {
-        self.advance(end, end);
+    pub fn totals_at(&mut self, pool: &Pool, end: Time) -> LinkTotals {
+        self.advance(pool, end, end);
         let mut totals = self.totals;
-        for entry in self.ring.range_from(self.begun()) {
-            let size = u32::from(entry.packet.size);
+        for (packet, start) in self.line.iter_waiting(pool) {
             totals.packets -= 1;
-            totals.bytes -= u64::from(size);
-            totals.waiting = totals.waiting.saturating_sub(entry.start.since(end));
+            totals.bytes -= u64::from(packet.size);
+            totals.waiting = totals.waiting.saturating_sub(start.since(end));
         }
         if let Some(deferred) = &self.deferred {
             totals.waiting += deferred.waited(end);
@@ -735,14 +736,13 @@ impl Link {
         self.pace.as_ref().and_then(|pace| pace.offered(now)).unwrap_or(now.as_nanos())
     }
 
-    /// Memory that packets on the link and before it take.
+    /// Memory that packets before the link take. Those on it are in the [`Pool`].
     pub fn memory_bytes(&self) -> u64 {
-        let ring = (self.ring.capacity() * size_of::<Entry>()) as u64;
-        ring + self.deferred.as_ref().map_or(0, |deferred| deferred.memory_bytes())
+        self.deferred.as_ref().map_or(0, |deferred| deferred.memory_bytes())
     }
 
-    /// The packets of the ring, oldest first, for records.
-    pub fn entries(&self) -> impl Iterator<Item = &Entry> {
-        self.ring.iter()
+    /// The packets on the link whose arrival is known, oldest first, for records.
+    pub fn entries<'a>(&self, pool: &'a Pool) -> Entries<'a> {
+        self.line.iter(pool)
     }
 }

@@ -67,6 +67,7 @@ impl Simulation {
         let built = (size_of::<LinkState>() * self.links.len() + size_of::<Flow>() * self.flows.len()) as u64;
         built
             + links
+            + self.pool.memory_bytes()
             + flows
             + self.late.memory_bytes()
             + self.payloads.memory_bytes()

@@ -178,9 +178,9 @@ impl Ns2Transmitter {
         HopTimes { start, departure, arrival: nanosecond(arrival_s) }
     }
 
-    /// Whether the service of the packet at a place of the link, the one after `before`, begins before the present
-    /// event.
-    pub fn has_begun(&self, place: usize) -> bool {
+    /// Whether the service of the oldest of the `waiting` newest packets begins before the present event.
+    pub fn has_begun(&self, waiting: usize) -> bool {
+        let place = self.entries.len() - waiting;
         let start_s = self.entries[place].scheduled_s;
         let foreseen_s = place.checked_sub(1).map_or(0.0, |before| self.entries[before].scheduled_s);
         start_s < self.now.due_s || start_s == self.now.due_s && foreseen_s <= self.now.scheduled_s
@@ -196,8 +196,9 @@ impl Ns2Transmitter {
         self.entries.pop_front()
     }
 
-    /// Takes back what stands behind `place`; the transmitter is free when it would have been for the first of them.
-    pub fn truncate(&mut self, place: usize) {
+    /// Takes the `newest` packets back; the transmitter is free when it would have been for the first of them.
+    pub fn take_back(&mut self, newest: usize) {
+        let place = self.entries.len() - newest;
         if let Some(first) = self.entries.get(place) {
             self.free_s = first.scheduled_s;
         }
@@ -269,7 +270,7 @@ mod tests {
         assert!(!link.has_begun(1), "it was foreseen after the event");
         link.now.scheduled_s = 0.1;
         assert!(link.has_begun(1));
-        link.truncate(1);
+        link.take_back(1);
         assert_eq!(link.accept(second.start, 1040, delay).start, second.start);
     }
 }

@@ -157,8 +157,9 @@ impl Simulation {
     /// when it arrives, with the instant at which its service began.
     pub(crate) fn packets_settled(&self) -> Time {
         let recorded = self.links.iter().filter(|state| state.recorded);
-        let begun = recorded
-            .flat_map(|state| state.link.entries().map(|entry| entry.start).chain(state.link.first_unrepaired()));
+        let begun = recorded.flat_map(|state| {
+            state.link.entries(&self.pool).map(|entry| entry.start).chain(state.link.first_unrepaired())
+        });
         begun.fold(self.now, Time::min)
     }
 

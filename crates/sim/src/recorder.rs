@@ -241,7 +241,7 @@ impl Simulation {
             if state.link.totals.packets == 0 && state.link.totals.busy.is_zero() {
                 continue;
             }
-            let queue_packets = state.link.queue_packets(now);
+            let queue_packets = state.link.queue_packets(&self.pool, now);
             let used = state.link.used(now);
             let before = std::mem::replace(&mut self.recorder.used_at_grid[id], used);
             // Opportunities at the very start belong to the first step.
@@ -331,7 +331,7 @@ impl Simulation {
         let now = self.now;
         let recorded = self.links.iter().enumerate().filter(|(_, state)| state.recorded);
         let begun = recorded.flat_map(|(id, state)| {
-            let begun = state.link.entries().filter(|entry| entry.start <= now);
+            let begun = state.link.entries(&self.pool).filter(|entry| entry.start <= now);
             begun.map(move |entry| (id as u32, entry.start, entry.packet))
         });
         for (link, start, packet) in begun.collect::<Vec<_>>() {
@@ -407,7 +407,7 @@ impl Simulation {
         let span = end.as_secs_f64();
         let of_span = |time: Duration| if span > 0.0 { time.as_secs_f64() / span } else { 0.0 };
         let state = &mut self.links[id];
-        let totals = state.link.totals_at(end);
+        let totals = state.link.totals_at(&self.pool, end);
         let of_discipline = state.link.of_discipline();
         let link = self.topology.links().iter().nth(id);
         LinkSummary {
@@ -459,7 +459,7 @@ impl Simulation {
             *sum.dropped.entry(cause.name()).or_default() += notices.dropped[cause as usize];
         }
         for state in &mut self.links {
-            let (queued, flying) = state.link.left_over(self.now);
+            let (queued, flying) = state.link.left_over(&self.pool, self.now);
             sum.queued += queued + state.held.len() as u64;
             sum.flying += flying;
         }

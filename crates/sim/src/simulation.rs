@@ -13,10 +13,11 @@ use crate::ground::{Curve, Delay, Ground, LinkDelay, moving_delay};
 use crate::host::Payloads;
 use crate::late::LatePackets;
 use crate::limits::{BETWEEN_LOOKS, Halt, Limits};
-use crate::link::{Entry, Link, Offered, Reception};
+use crate::link::{Link, Offered, Reception};
 use crate::ns2_clock::Ns2Clock;
 use crate::packet::{Flags, Packet};
 use crate::parts::Part;
+use crate::pool::Pool;
 use crate::recorder::Recorder;
 use crate::records::{DropCause, DropCounts, PacketEvent, Records};
 use crate::spec::{OnDown, SimulationSpec};
@@ -53,8 +54,8 @@ impl Waiting for Vec<LinkState> {
     #[inline(always)]
     fn event(&self, link: u32) -> (Time, Time, u32) {
         let state = &self[link as usize];
-        let Some(entry) = state.link.oldest_place() else { unreachable!("an arrival without a packet") };
-        (entry.arrival, entry.start, state.next)
+        let (arrival, start) = state.link.line().first_times();
+        (arrival, start, state.next)
     }
 
     #[inline(always)]
@@ -75,16 +76,17 @@ impl LinkState {
         moving_delay(topology, ground, (self.delay, &mut self.curve), &self.from, to, departure)
     }
 
-    /// Whether a packet that arrives at `now` was on the link for its transmission and the propagation at least, as
-    /// far as these are constant.
-    fn took_its_time(&self, entry: &Entry, now: Time) -> bool {
+    /// Whether the oldest packet, which arrives at `now`, was on the link for its transmission and the propagation at
+    /// least, as far as these are constant.
+    fn took_its_time(&self, packet: &Packet, now: Time) -> bool {
+        let (arrival, start) = self.link.line().first_times();
         let propagation = match self.delay.get() {
             Delay::Fixed(delay) => delay,
             Delay::Moving | Delay::Ground => Duration::ZERO,
         };
         // The fraction of a nanosecond that the packet before left over may shorten this one by one.
-        let least = self.link.least_service(entry.packet.size) + propagation;
-        entry.arrival <= now && entry.arrival + Duration::from_nanos(1) >= entry.start + least
+        let least = self.link.least_service(packet.size) + propagation;
+        arrival <= now && arrival + Duration::from_nanos(1) >= start + least
     }
 }
 
@@ -157,6 +159,8 @@ pub struct Simulation {
     pub(crate) own_flows: usize,
     /// Users who load web pages.
     pub(crate) visits: Vec<Visit>,
+    /// The packets on all links.
+    pub(crate) pool: Pool,
     pub(crate) ack_details: AckDetails,
     pub(crate) payloads: Payloads,
     pub(crate) late: LatePackets,
@@ -250,6 +254,7 @@ impl Simulation {
             flows,
             own_flows,
             visits: Vec::new(),
+            pool: Pool::default(),
             ack_details: AckDetails::default(),
             payloads: Payloads::default(),
             late: LatePackets::default(),
@@ -418,11 +423,10 @@ impl Simulation {
             }
             return;
         }
-        let Some(entry) = state.link.arrived() else { return self.events.leave(slot) };
-        debug_assert!(state.took_its_time(entry, self.now), "faster than the link: {entry:?}");
-        let service_start = entry.start;
-        let mut packet = entry.packet;
-        match state.link.forget_arrived(packet.size) {
+        let (_, service_start) = state.link.line().first_times();
+        let Some(&(mut packet)) = state.link.arrived(&self.pool) else { return self.events.leave(slot) };
+        debug_assert!(state.took_its_time(&packet, self.now), "faster than the link: {packet:?}");
+        match state.link.forget_arrived(&mut self.pool, packet.size) {
             Some((arrival, start)) => self.await_event(link, arrival, start),
             None => self.events.leave(slot),
         }
@@ -447,22 +451,20 @@ impl Simulation {
         }
         let slot = self.slots.links + link;
         let state = &mut self.links[link as usize];
-        let Some(entry) = state.link.arrived() else { return self.events.leave(slot) };
-        let mut entry = *entry;
-        state.link.forget_arrived(entry.packet.size);
+        let Some(mut entry) = state.link.entries(&self.pool).next() else { return self.events.leave(slot) };
+        debug_assert!(state.took_its_time(&entry.packet, self.now), "faster than the link: {entry:?}");
+        state.link.forget_arrived(&mut self.pool, entry.packet.size);
         match state.link.next_event(self.now) {
             Some((time, foreseen)) => self.await_event(link, time, foreseen),
             None => self.events.leave(slot),
         }
-        let state = &self.links[link as usize];
-        debug_assert!(state.took_its_time(&entry, self.now), "faster than the link: {entry:?}");
-        if state.recorded {
+        if self.links[link as usize].recorded {
             self.record_packet(entry.start, link, PacketEvent::Dequeue, &entry.packet);
         }
         if let Some(part) = &mut self.part {
             let state = &mut self.links[link as usize];
             // The last one of those that could leave the part may have gone.
-            state.link.plain = state.link.arrived().is_none() && state.can_be_plain();
+            state.link.plain = state.link.line().is_empty() && state.can_be_plain();
             if part.leaves(&entry) {
                 return;
             }
@@ -601,7 +603,7 @@ impl Simulation {
         }
         let served = state.link.serve_at_once(packet, now);
         let delay = state.delay(&self.topology, &mut self.ground, packet.to, served.departure);
-        let (arrival, is_alone) = state.link.put_served(packet, now, (&served, false), delay);
+        let (arrival, is_alone) = state.link.put_served(&mut self.pool, packet, now, (&served, false), delay);
         if is_alone {
             self.await_event(link, arrival, now);
         }
@@ -615,11 +617,11 @@ impl Simulation {
         if !state.link.is_steady() {
             return self.transmit_specially(link, packet);
         }
-        let Some((served, waits)) = state.link.serve_in_turn(packet, now, scheduled) else {
+        let Some((served, waits)) = state.link.serve_in_turn(&self.pool, packet, now, scheduled) else {
             return self.settle(Offered::Full, link, packet);
         };
         let delay = state.delay(&self.topology, &mut self.ground, packet.to, served.departure);
-        let (arrival, is_alone) = state.link.put_served(packet, now, (&served, waits), delay);
+        let (arrival, is_alone) = state.link.put_served(&mut self.pool, packet, now, (&served, waits), delay);
         if is_alone {
             self.await_event(link, arrival, served.start);
         }
@@ -668,9 +670,9 @@ impl Simulation {
     #[inline(never)]
     fn offer(&mut self, link: u32, packet: &Packet) -> Offered {
         let (now, scheduled) = (self.now, self.scheduled);
-        let Simulation { links, topology, ground, .. } = self;
+        let Simulation { links, pool, topology, ground, .. } = self;
         let LinkState { link, delay, curve, from, .. } = &mut links[link as usize];
-        link.offer(packet, now, scheduled, |departure| {
+        link.offer(pool, packet, now, scheduled, |departure| {
             moving_delay(topology, ground, (*delay, curve), from, packet.to, departure)
         })
     }

@@ -156,7 +156,7 @@ impl Simulation {
         let destination = NodeId::new(to);
         let index = self.destinations.partition_point(|&other| other < destination);
         match self.forwarding.next_hop(index, NodeId::new(node)) {
-            Some(hop) => self.links[hop.link.index()].link.queue_packets(self.now) > 0,
+            Some(hop) => self.links[hop.link.index()].link.queue_packets(&self.pool, self.now) > 0,
             None => false,
         }
     }

@@ -260,7 +260,11 @@ impl Simulation {
     fn room_ahead(&mut self, packet: &Packet) -> Room {
         let (_, to) = self.data_ends(packet.flow as usize);
         let Some(hop) = self.forwarding.next_hop(to.index as usize, NodeId::new(packet.to)) else { return Room::None };
-        if self.links[hop.link.index()].link.is_full(self.now, packet.size) { Room::None } else { Room::Some }
+        if self.links[hop.link.index()].link.is_full(&self.pool, self.now, packet.size) {
+            Room::None
+        } else {
+            Room::Some
+        }
     }
 
     fn absorb(&mut self, packet: &Packet) {

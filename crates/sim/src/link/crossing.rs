@@ -1,37 +1,41 @@
 //! A link whose far end belongs to another part of the network ([`crate::parts`]).
 //!
 //! A packet whose service has begun stays as it is, so from then on its arrival can be told to the part of the far end.
-//! The near end keeps a copy in its ring until the arrival, so that it can tell what is on the link.
+//! The near end keeps a copy on the link until the arrival, so that it can tell what is on the link.
 
 use super::{Entry, Link};
+use crate::pool::{Entries, Pool};
 use skyhop_base::Time;
 
 impl Link {
-    /// The place of the first packet whose service does not begin before `from`.
-    pub fn first_from(&self, from: Time) -> usize {
-        match self.ring.back() {
-            Some(last) if last.start >= from => self.ring.partition_point(|entry| entry.start < from),
-            _ => self.ring.len(),
-        }
+    /// The packets whose service does not begin before `from`, oldest first.
+    pub fn entries_from<'a>(&self, pool: &'a Pool, from: Time) -> Entries<'a> {
+        self.line.iter_from(pool, from)
     }
 
-    /// The packets from that place on, oldest first.
-    pub fn packets_from(&self, place: usize) -> impl Iterator<Item = &Entry> {
-        self.ring.range_from(place)
+    /// The packets behind one of the link's, by its place ([`Entries::place`]); all of them without one.
+    pub fn entries_behind<'a>(&self, pool: &'a Pool, place: Option<u32>) -> Entries<'a> {
+        place.map_or_else(|| self.line.iter(pool), |place| self.line.iter_behind(pool, place))
+    }
+
+    /// Copies the packets into the pool of another simulation, which takes the link.
+    pub fn move_packets(&mut self, pool: &Pool, to: &mut Pool) {
+        self.line = self.line.moved(pool, to);
     }
 
     /// When the first service from `from` on begins that is known.
-    pub fn next_begin(&self, from: Time) -> Option<Time> {
-        self.ring.get(self.first_from(from)).map(|entry| entry.start)
+    pub fn next_begin(&self, pool: &Pool, from: Time) -> Option<Time> {
+        self.entries_from(pool, from).next().map(|entry| entry.start)
     }
 
     /// Takes the packets that arrive before `before` off the link. Gives how many they were.
-    pub fn forget_arrived_before(&mut self, before: Time) -> usize {
-        let packets = self.ring.len();
-        while let Some(&Entry { packet, .. }) = self.ring.front().filter(|entry| entry.arrival < before) {
-            self.forget_arrived(packet.size);
+    pub fn forget_arrived_before(&mut self, pool: &mut Pool, before: Time) -> usize {
+        let mut forgotten = 0;
+        while let Some(packet) = self.arrived(pool).filter(|_| self.line.first_times().0 < before) {
+            self.forget_arrived(pool, packet.size);
+            forgotten += 1;
         }
-        packets - self.ring.len()
+        forgotten
     }
 
     /// Whether packets wait whose begin of service is not known.
@@ -40,13 +44,13 @@ impl Link {
     }
 
     /// At the far end: a packet is on the link. Gives its arrival and its begin if it is the only one.
-    pub fn receive(&mut self, entry: Entry) -> Option<(Time, Time)> {
-        debug_assert!(self.ring.back().is_none_or(|last| last.arrival <= entry.arrival), "overtaken: {entry:?}");
-        if self.ring.is_full() {
-            self.make_room(&entry.packet);
-        }
-        self.ring.put_back(entry);
-        self.all_begun();
-        (self.ring.len() == 1).then_some((entry.arrival, entry.start))
+    pub fn receive(&mut self, pool: &mut Pool, entry: &Entry) -> Option<(Time, Time)> {
+        debug_assert!(
+            self.line.iter(pool).last().is_none_or(|last| last.arrival <= entry.arrival),
+            "overtaken: {entry:?}"
+        );
+        self.waiting_bytes = 0;
+        let is_alone = self.line.push_back(pool, &entry.packet, [entry.start, entry.arrival], false);
+        is_alone.then_some((entry.arrival, entry.start))
     }
 }

@@ -4,6 +4,7 @@ use super::{Link, Offered};
 use crate::aqm::Admission;
 use crate::deferred::Kept;
 use crate::packet::Packet;
+use crate::pool::Pool;
 use crate::spec::{FullQueue, QueueLimit};
 use skyhop_base::{Duration, Time};
 
@@ -17,6 +18,7 @@ impl Link {
 
     pub(super) fn offer_deferred(
         &mut self,
+        pool: &mut Pool,
         mut packet: Packet,
         now: Time,
         delay: impl FnOnce(Time) -> Duration,
@@ -45,12 +47,12 @@ impl Link {
         }
         let Some(deferred) = &mut self.deferred else { return Offered::Full };
         if at_once && deferred.repairs.is_some() {
-            self.repairs_serve_at_once(packet, now, delay);
+            self.repairs_serve_at_once(pool, packet, now, delay);
             return Offered::Waits;
         }
         if at_once {
             deferred.foreseen = now;
-            let (arrival, start) = self.accept(&packet, now, delay);
+            let (arrival, start) = self.accept(pool, &packet, now, delay);
             self.all_begun();
             return self.accepted(arrival, start);
         }
@@ -65,9 +67,9 @@ impl Link {
         }
     }
 
-    /// With deferred departures, every packet in the ring is served, though it may wait for an opportunity.
+    /// With deferred departures, every packet in the line is served, though it may wait for an opportunity.
     pub(super) fn all_begun(&mut self) {
-        self.ring.over = self.ring.len() as u32;
+        self.line.waiting = 0;
         self.waiting_bytes = 0;
     }
 
@@ -79,7 +81,7 @@ impl Link {
     }
 
     /// Begins the service of the packet that has waited longest, if it is time for it. `delay` as in [`Link::offer`].
-    pub fn begin_service(&mut self, now: Time, delay: impl FnOnce(&Packet, Time) -> Duration) {
+    pub fn begin_service(&mut self, pool: &mut Pool, now: Time, delay: impl FnOnce(&Packet, Time) -> Duration) {
         let Some(deferred) = self.deferred.as_mut() else { return };
         if let Some(discipline) = &mut deferred.discipline {
             discipline.catch_up(now);
@@ -91,11 +93,11 @@ impl Link {
         let before = (self.free_at, self.totals.packets);
         let Some(deferred) = self.deferred.as_mut() else { return };
         if deferred.repairs.is_some() {
-            self.serve_repairing(now, delay);
+            self.serve_repairing(pool, now, delay);
         } else if let Some((packet, since)) = deferred.pop(now) {
             deferred.foreseen = now;
             self.totals.waiting += now.since(since);
-            self.accept(&packet, now, |departure| delay(&packet, departure));
+            self.accept(pool, &packet, now, |departure| delay(&packet, departure));
             self.all_begun();
         }
         let (free_at, packets) = (self.free_at, self.totals.packets);

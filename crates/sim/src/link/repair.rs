@@ -22,11 +22,11 @@
 //! queue. Windows and sequence numbers are as large as needed. A transmitter has one sequence, whoever its peers are:
 //! after a handover what is for the new satellite waits for what the old one does not have yet.
 
-use super::{Entry, Link};
+use super::Link;
 use crate::deferred::DeferredQueue;
 use crate::errors::{Arrival, Losses};
 use crate::packet::{Flags, Packet};
-use crate::ring::Ring;
+use crate::pool::{Fifo, Pool};
 use crate::spec::{DeliveryOrder, FrameRepair, RepairConfig, Repeats};
 use skyhop_base::{Duration, Time};
 use std::collections::VecDeque;
@@ -83,7 +83,7 @@ pub struct Repairs {
     next: usize,
     block: Block,
     parity_sent: u32,
-    /// Outcomes of the packets in the ring.
+    /// Outcomes of the packets on the link.
     receptions: VecDeque<Reception>,
     /// Still to be given by the far end, in the order of time.
     answers: VecDeque<Answer>,
@@ -400,6 +400,7 @@ impl Link {
     /// do.
     pub(super) fn repairs_serve_at_once(
         &mut self,
+        pool: &mut Pool,
         packet: Packet,
         now: Time,
         delay: impl FnOnce(Time) -> Duration,
@@ -409,12 +410,17 @@ impl Link {
         };
         repairs.hear(now);
         *foreseen = now;
-        self.send_new(packet, now, |_, departure| delay(departure));
+        self.send_new(pool, packet, now, |_, departure| delay(departure));
         true
     }
 
     /// The transmitter is free: it sends what is next.
-    pub(super) fn serve_repairing(&mut self, now: Time, delay: impl FnOnce(&Packet, Time) -> Duration) {
+    pub(super) fn serve_repairing(
+        &mut self,
+        pool: &mut Pool,
+        now: Time,
+        delay: impl FnOnce(&Packet, Time) -> Duration,
+    ) {
         let Some(deferred) = self.deferred.as_deref_mut() else { return };
         let waits = !deferred.is_empty();
         let Some(repairs) = &mut deferred.repairs else { return };
@@ -424,12 +430,12 @@ impl Link {
             Some(Job::New) => {
                 let Some((packet, since)) = deferred.pop(now) else { return };
                 self.totals.waiting += now.since(since);
-                self.send_new(packet, now, delay);
+                self.send_new(pool, packet, now, delay);
             }
             Some(Job::Resend(place)) => {
                 let packet = repairs.frames[place].packet;
                 let (end, arrival) = self.transmit(&packet, now, delay);
-                self.tried(place, end, arrival);
+                self.tried(pool, place, end, arrival);
             }
             Some(Job::Parity) => {
                 // It goes where the data of its block went, which may have been passed on already.
@@ -437,7 +443,7 @@ impl Link {
                 repairs.block.parity -= 1;
                 let number = repairs.parity_sent;
                 repairs.parity_sent = number.wrapping_add(1);
-                self.send_parity(parity(number, size, to), now, delay);
+                self.send_parity(pool, parity(number, size, to), now, delay);
             }
         }
     }
@@ -461,7 +467,7 @@ impl Link {
     }
 
     /// The first transmission of a packet.
-    fn send_new(&mut self, packet: Packet, now: Time, delay: impl FnOnce(&Packet, Time) -> Duration) {
+    fn send_new(&mut self, pool: &mut Pool, packet: Packet, now: Time, delay: impl FnOnce(&Packet, Time) -> Duration) {
         self.totals.packets += 1;
         self.totals.bytes += u64::from(packet.size);
         let (end, arrival) = self.transmit(&packet, now, delay);
@@ -470,7 +476,9 @@ impl Link {
         repairs.next_number += 1;
         repairs.frames.push_back(Frame { packet, number, start: now, tries: 0, outcome: None });
         let place = repairs.frames.len() - 1;
-        let FrameRepair::Erasure { n, k, within } = repairs.scheme else { return self.tried(place, end, arrival) };
+        let FrameRepair::Erasure { n, k, within } = repairs.scheme else {
+            return self.tried(pool, place, end, arrival);
+        };
         let reception = repairs.loses(arrival, &packet, 0);
         if reception == Reception::Sound {
             repairs.frames[place].outcome = Some((arrival, reception));
@@ -486,26 +494,32 @@ impl Link {
             (block.closes, block.parity) = (None, n - k);
         }
         repairs.of_block(arrival, reception);
-        self.pass_on();
+        self.pass_on(pool);
     }
 
-    fn send_parity(&mut self, packet: Packet, now: Time, delay: impl FnOnce(&Packet, Time) -> Duration) {
+    fn send_parity(
+        &mut self,
+        pool: &mut Pool,
+        packet: Packet,
+        now: Time,
+        delay: impl FnOnce(&Packet, Time) -> Duration,
+    ) {
         let (_, arrival) = self.transmit(&packet, now, delay);
         let Some(repairs) = self.repairs() else { return };
         let reception = repairs.loses(arrival, &packet, 0);
         repairs.of_block(arrival, reception);
-        self.pass_on();
+        self.pass_on(pool);
     }
 
-    fn tried(&mut self, place: usize, end: Time, arrival: Time) {
+    fn tried(&mut self, pool: &mut Pool, place: usize, end: Time, arrival: Time) {
         if let Some(repairs) = self.repairs() {
             repairs.tried(place, end, arrival);
         }
-        self.pass_on();
+        self.pass_on(pool);
     }
 
-    /// Moves arrived packets that wait for no earlier one into the ring.
-    fn pass_on(&mut self) {
+    /// Puts arrived packets that wait for no earlier one on the link.
+    fn pass_on(&mut self, pool: &mut Pool) {
         let Some(DeferredQueue { repairs: Some(repairs), .. }) = self.deferred.as_deref_mut() else { return };
         if repairs.config.order == DeliveryOrder::AsItComes {
             let mut place = 0;
@@ -516,28 +530,28 @@ impl Link {
                 }
                 let Some(frame) = repairs.frames.remove(place) else { break };
                 repairs.next = repairs.next.saturating_sub(usize::from(place < repairs.next));
-                pass(&mut self.ring, &mut self.last_arrival, &mut repairs.receptions, &frame);
+                pass((&mut self.line, pool), &mut self.last_arrival, &mut repairs.receptions, &frame);
             }
         }
         while repairs.frames.front().is_some_and(|frame| frame.outcome.is_some()) {
             let Some(frame) = repairs.frames.pop_front() else { break };
             repairs.next = repairs.next.saturating_sub(1);
-            pass(&mut self.ring, &mut self.last_arrival, &mut repairs.receptions, &frame);
+            pass((&mut self.line, pool), &mut self.last_arrival, &mut repairs.receptions, &frame);
         }
         self.all_begun();
     }
 
     /// After packets were taken out, those behind them may have nothing to wait for.
-    pub(super) fn settle_repairs(&mut self, now: Time) {
+    pub(super) fn settle_repairs(&mut self, pool: &mut Pool, now: Time) {
         self.last_arrival = self.last_arrival.max(now);
-        self.pass_on();
+        self.pass_on(pool);
     }
 }
 
-fn pass(ring: &mut Ring<Entry>, last: &mut Time, receptions: &mut VecDeque<Reception>, frame: &Frame) {
+fn pass((line, pool): (&mut Fifo, &mut Pool), last: &mut Time, receptions: &mut VecDeque<Reception>, frame: &Frame) {
     let Some((time, reception)) = frame.outcome else { return };
     *last = time.max(*last);
-    ring.push_back(Entry { packet: frame.packet, start: frame.start, arrival: *last });
+    line.push_back(pool, &frame.packet, [frame.start, *last], false);
     receptions.push_back(reception);
 }
 

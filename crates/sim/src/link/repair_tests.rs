@@ -3,6 +3,7 @@
 use super::*;
 use crate::errors::{ByteErrors, ErrorConfig, ErrorModel, GilbertElliott, LossyLink, PacketErrors, TraceErrors};
 use crate::link::Offered;
+use crate::link::tests::Alone;
 use crate::spec::{BlockCode, ErrorUnit, OnDown, QueueConfig, QueueLimit};
 use skyhop_base::{Rate, Stream};
 
@@ -33,12 +34,12 @@ fn arq(tries: u32, repeats: Repeats) -> RepairConfig {
     }
 }
 
-fn built(config: &RepairConfig, error: ErrorConfig) -> Link {
+fn built(config: &RepairConfig, error: ErrorConfig) -> Alone {
     let stream = Stream::new(1, "link", "queue");
     let queue = QueueConfig::drop_tail(QueueLimit::Unlimited);
     let lossy = LossyLink { seed: 1, name: "link", code: config.code, flows: &[] };
     let repairs = config.frames.map(|scheme| Repairs::new(config, scheme, error.build(&lossy).into_iter().collect()));
-    Link::new(Rate::from_bps(8_000_000).unwrap(), 0, &queue, OnDown::Drop, stream).with_repairs(repairs)
+    Link::new(Rate::from_bps(8_000_000).unwrap(), 0, &queue, OnDown::Drop, stream).with_repairs(repairs).into()
 }
 
 fn packet(number: u32) -> Packet {
@@ -46,7 +47,7 @@ fn packet(number: u32) -> Packet {
     Packet { stamp: Time::ZERO, flow: 0, seq: number, number, detail: 0, to: 0, size: 1000, ttl: 64, flags }
 }
 
-fn offer(link: &mut Link, number: u32, now: Time) {
+fn offer(link: &mut Alone, number: u32, now: Time) {
     assert_ne!(link.offer(&packet(number), now, now, |_| ms(5)), Offered::Full, "{number}");
 }
 
@@ -58,7 +59,7 @@ struct Arrived {
 }
 
 /// Handles the link's events up to the last, and keeps `backlog` packets waiting of `packets` in all.
-fn run(link: &mut Link, packets: u32, backlog: u32) -> Vec<Arrived> {
+fn run(link: &mut Alone, packets: u32, backlog: u32) -> Vec<Arrived> {
     let mut arrived = Vec::new();
     let mut offered = 0;
     let mut now = Time::ZERO;
@@ -128,7 +129,7 @@ fn what_four_tries_leave_is_the_fourth_power() {
 #[test]
 fn a_failed_packet_leaves_again_a_round_trip_later_and_the_others_wait_for_it() {
     let errors = || bad_times(&[[7, 8]]);
-    let times = |link: &mut Link| {
+    let times = |link: &mut Alone| {
         (0..5).for_each(|n| offer(link, n, Time::ZERO));
         let ms_of = |packet: &Arrived| (packet.number, packet.at.as_nanos() / 1_000_000);
         run(link, 5, 0).iter().map(ms_of).collect::<Vec<_>>()
@@ -199,7 +200,7 @@ fn a_failure_is_known_when_its_answer_is_there() {
 fn frames_and_repairs_leave_the_rest_of_the_rate_for_packets() {
     let queue = QueueConfig::drop_tail(QueueLimit::Unlimited);
     let rate = Rate::from_bps(8_000_000).unwrap();
-    let mut framed = Link::new(rate, 250, &queue, OnDown::Drop, Stream::new(1, "link", "queue"));
+    let mut framed: Alone = Link::new(rate, 250, &queue, OnDown::Drop, Stream::new(1, "link", "queue")).into();
     assert_eq!(framed.packet_rate_bps(), 8e6, "nothing has been sent");
     (0..3).for_each(|n| offer(&mut framed, n, Time::ZERO));
     assert!((framed.packet_rate_bps() - 6.4e6).abs() < 1e-3, "{}", framed.packet_rate_bps());

@@ -8,6 +8,7 @@
 use super::Link;
 use crate::measure::Histogram;
 use crate::packet::{Flags, Packet};
+use crate::pool::Pool;
 use crate::records::Distribution;
 use skyhop_base::{Duration, Stream, Time};
 use skyhop_queue::{Backlog, Cause, ConfigError, Context, Discipline, Dropped, Ecn, QueueSpec, Verdict, Wake};
@@ -322,11 +323,17 @@ impl Link {
 
     /// Gives a packet to the discipline. [`Link::take_queue_events`] then has its drops and marks. `delay` as in
     /// [`Link::withdraw`].
-    pub fn enqueue(&mut self, packet: Packet, now: Time, mut delay: impl FnMut(&Packet, Time) -> Duration) {
+    pub fn enqueue(
+        &mut self,
+        pool: &mut Pool,
+        packet: Packet,
+        now: Time,
+        mut delay: impl FnMut(&Packet, Time) -> Duration,
+    ) {
         // Whatever is due at this instant comes before the arrival. An opportunity serves several packets in no time.
         loop {
             let sent = self.totals.packets;
-            self.begin_service(now, &mut delay);
+            self.begin_service(pool, now, &mut delay);
             if self.pace.is_none() || self.totals.packets == sent {
                 break;
             }
@@ -334,7 +341,7 @@ impl Link {
         let Some(queue) = self.discipline_mut() else { return };
         queue.catch_up(now);
         queue.enqueue(packet, now);
-        self.begin_service(now, &mut delay);
+        self.begin_service(pool, now, &mut delay);
         let waiting = self.waiting().0;
         self.totals.queue_max = self.totals.queue_max.max(waiting);
     }

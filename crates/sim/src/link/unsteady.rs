@@ -11,12 +11,8 @@ impl Link {
     #[inline(never)]
     pub(super) fn begins_first(&self, scheduled: Time) -> bool {
         match self.pace.as_deref() {
-            Some(Pacemaker::Ns2Clock(pace)) => pace.has_begun(self.begun()),
-            _ => self
-                .begun()
-                .checked_sub(1)
-                .and_then(|before| self.ring.get(before))
-                .is_none_or(|entry| entry.start <= scheduled),
+            Some(Pacemaker::Ns2Clock(pace)) => pace.has_begun(self.line.waiting as usize),
+            _ => !self.line.has_begun_any() || self.service_began <= scheduled,
         }
     }
 

@@ -40,7 +40,9 @@ pub(super) fn merged(mut parts: Vec<Simulation>) -> Simulation {
         let mut drops = whole.links[link].drops;
         others.iter().for_each(|part| add(&mut drops, &part.links[link].drops));
         if let Some(near) = owner.checked_sub(1) {
-            swap(&mut whole.links[link], &mut others[near as usize].links[link]);
+            let part = &mut others[near as usize];
+            swap(&mut whole.links[link], &mut part.links[link]);
+            whole.links[link].link.move_packets(&part.pool, &mut whole.pool);
         }
         whole.links[link].drops = drops;
     }

@@ -569,7 +569,7 @@ impl Simulation {
                 }
                 // A link that has gone down may still send what waits.
                 let state = &self.links[id.index()].link;
-                let waits = || state.next_begin(at).is_some() || state.holds_deferred();
+                let waits = || state.next_begin(&self.pool, at).is_some() || state.holds_deferred();
                 let peer = self.topology.peer(id).or_else(|| link.to.filter(|_| waits()));
                 let Some(peer) = peer.filter(|peer: &NodeId| part.is_elsewhere(peer.as_u32())) else { continue };
                 let delay = self.topology.delay_segment(link.from, peer, at).at(at);

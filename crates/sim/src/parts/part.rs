@@ -134,6 +134,15 @@ pub(crate) struct LateRow {
     pub row: crate::records::FlowEventRow,
 }
 
+/// What other parts know of the packets on a link without events.
+#[derive(Clone, Copy, Debug, Default)]
+struct Told {
+    /// How many packets; the oldest ones on the link.
+    packets: usize,
+    /// Place of the newest of them.
+    last: u32,
+}
+
 /// See the head of the file.
 ///
 /// Large because it stands beside every structure of a simulation.
@@ -150,8 +159,8 @@ pub(crate) struct Part {
     /// Links that lead to one other part only, and whose packets keep their times of arrival: an arrival over such a
     /// link is an event of that part alone.
     silent: Vec<bool>,
-    /// How many of the packets on each of them have been told; the oldest ones have.
-    told: Vec<u32>,
+    /// Which of the packets on each of them have been told.
+    told: Vec<Told>,
     /// Verdicts about the packets to come, by link.
     verdicts: Vec<VecDeque<bool>>,
     /// Services that begin before it have been told.
@@ -343,7 +352,7 @@ impl Simulation {
             is_outgoing: vec![false; self.links.len()],
             verdicts: vec![VecDeque::new(); self.links.len()],
             judged,
-            told: vec![0; silent.len()],
+            told: vec![Told::default(); silent.len()],
             silent,
             told_before: Time::ZERO,
             next_begin: Time::MAX,
@@ -471,7 +480,7 @@ impl Simulation {
             let begin = self.tell_begun_on(&mut part, link, from, before);
             let state = &mut self.links[link as usize];
             if part.silent[link as usize] {
-                part.told[link as usize] -= state.link.forget_arrived_before(before) as u32;
+                part.told[link as usize].packets -= state.link.forget_arrived_before(&mut self.pool, before);
             }
             part.next_begin = part.next_begin.min(begin.unwrap_or(Time::MAX));
             let stays = begin.is_some() || state.link.holds_deferred();
@@ -488,22 +497,30 @@ impl Simulation {
         let Some(part) = &self.part else { return };
         let after = self.now + Duration::from_nanos(1);
         for (link, _) in part.silent.iter().enumerate().filter(|&(_, &silent)| silent) {
-            self.links[link].link.forget_arrived_before(after);
+            self.links[link].link.forget_arrived_before(&mut self.pool, after);
         }
     }
 
     /// [`Simulation::tell_begun`] on one link. Gives the begin of the first service that is not told.
     fn tell_begun_on(&mut self, part: &mut Part, link: u32, from: Time, before: Time) -> Option<Time> {
-        let Simulation { links, flows, ack_details, payloads, .. } = self;
+        let Simulation { links, pool, flows, ack_details, payloads, .. } = self;
         let state = &mut links[link as usize];
         let judges = part.judged[link as usize];
         let is_silent = part.silent[link as usize];
-        let first = if is_silent { part.told[link as usize] as usize } else { state.link.first_from(from) };
-        for entry in state.link.packets_from(first) {
+        let told = &mut part.told[link as usize];
+        let mut entries = match is_silent {
+            true => state.link.entries_behind(pool, (told.packets > 0).then_some(told.last)),
+            false => state.link.entries_from(pool, from),
+        };
+        loop {
+            let place = entries.place();
+            let entry = entries.next()?;
             if entry.start >= before {
                 return Some(entry.start);
             }
-            part.told[link as usize] += u32::from(is_silent);
+            if is_silent {
+                (told.packets, told.last) = (told.packets + 1, place);
+            }
             let packet = &entry.packet;
             let lost = (judges && !packet.flags.has(Flags::UNREACHABLE)).then(|| {
                 let key = flows.get(packet.flow as usize).map_or(0, |flow| flow.key);
@@ -526,10 +543,9 @@ impl Simulation {
                 part.next_elsewhere = part.next_elsewhere.min(entry.arrival);
             }
             let mail = &mut part.mail[owner as usize];
-            mail.crossings.push(Crossing { entry: *entry, link, lost, has_cargo: cargo.is_some() });
+            mail.crossings.push(Crossing { entry, link, lost, has_cargo: cargo.is_some() });
             mail.cargo.extend(cargo);
         }
-        None
     }
 
     /// Takes in what another part has sent.
@@ -545,7 +561,7 @@ impl Simulation {
                 part.verdicts[link as usize].extend(lost);
                 part.overtaken |= entry.arrival < part.told_before;
             }
-            if let Some((arrival, start)) = self.links[link as usize].link.receive(entry) {
+            if let Some((arrival, start)) = self.links[link as usize].link.receive(&mut self.pool, &entry) {
                 self.await_event(link, arrival, start);
             }
         }
