@@ -15,11 +15,24 @@
 /// x86-64 and 64-bit ARM.
 #[inline(always)]
 pub fn prefetch<T>(place: &T) {
+    prefetch_pointer(place);
+}
+
+/// The same for the value at a place of a slice. Beyond its end a line may be fetched that nobody needs: to compare the
+/// index would cost more than the prefetch.
+#[inline(always)]
+pub fn prefetch_at<T>(slice: &[T], index: usize) {
+    prefetch_pointer(slice.as_ptr().wrapping_add(index));
+}
+
+/// The pointer may lead anywhere: it is not read.
+#[inline(always)]
+fn prefetch_pointer<T>(place: *const T) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: every x86-64 processor has the instruction, and it neither faults nor writes.
     unsafe {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(place).cast());
+        _mm_prefetch::<_MM_HINT_T0>(place.cast());
     }
     #[cfg(target_arch = "aarch64")]
     // SAFETY: the instruction neither faults nor writes.

@@ -28,15 +28,18 @@ impl Simulation {
     #[inline(always)]
     pub(crate) fn fetch_packet(&self, link: usize) {
         if let Some(state) = self.links.get(link) {
-            state.link.line().fetch(&self.pool);
+            state.link.front().fetch(&self.pool);
         }
     }
 
     /// Fetches the route of the oldest packet of a link, or the flow if the packet is at its destination.
     #[inline(always)]
     pub(crate) fn fetch_route(&self, link: usize) {
-        let Some(packet) = self.links.get(link).and_then(|state| state.link.arrived(&self.pool)) else { return };
-        let to = self.to[packet.flow as usize][usize::from(packet.is_ack())];
+        let Some((packet, destination)) = self.links.get(link).and_then(|state| state.link.front().packet(&self.pool))
+        else {
+            return;
+        };
+        let to = self.destination_of(packet, destination);
         if packet.to != to.node {
             self.forwarding.fetch(to.index as usize, NodeId::new(packet.to));
         } else if let Some(flow) = self.flows.get(packet.flow as usize) {

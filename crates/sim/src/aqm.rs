@@ -1,4 +1,5 @@
-//! Random early detection. It decides when a packet arrives, so it fits the ring of a [`crate::link::Link`].
+//! Random early detection. It decides when a packet arrives, so it fits a [`crate::link::Link`] that knows departures
+//! at once.
 //!
 //! S. Floyd and V. Jacobson, "Random early detection gateways for congestion avoidance", ToN 1(4), 1993; the gentle
 //! form: S. Floyd, "Recommendation on using the gentle_ variant of RED", 2000; the adaptive form: S. Floyd, R. Gummadi

@@ -3,7 +3,7 @@
 use crate::error::SimulationError;
 use crate::errors::{ErrorModel, Listed, Losses, LossyLink, SlotLosses, VaryingLosses};
 use crate::flow::{Flow, tick_phases};
-use crate::ground::{Curve, Delay, LinkDelay};
+use crate::ground::Path;
 use crate::link::{Link, Repaired, Repairs, ServedQueue};
 use crate::ns2_clock::Ns2Clock;
 use crate::pace::Pacemaker;
@@ -116,22 +116,21 @@ pub(crate) fn build_links(
             let built = built.ok_or_else(|| SimulationError::NotByNs2Clock { link: link.name.clone() })?;
             let recorded = recorded.contains(link.name.as_str());
             let settled = !by_ns2_clock && !built.defers_departures();
+            let (from, to) = (link.from.as_u32(), link.to.map_or(u32::MAX, NodeId::as_u32));
             let mut state = LinkState {
-                to: link.to.map_or(u32::MAX, NodeId::as_u32),
-                from: link.from.as_u32(),
-                next: u32::MAX,
+                from,
                 recorded,
                 link: built,
-                delay: LinkDelay::from(match link.kind {
-                    LinkKind::Wired => Delay::Fixed(topology.wired_delay(id)),
-                    LinkKind::Isl => Delay::Moving,
-                    LinkKind::Uplink | LinkKind::Downlink => Delay::Ground,
-                }),
-                curve: Curve::NONE,
                 errors,
                 drops: DropCounts::default(),
                 held: Vec::new(),
                 listed: Listed::new(listed),
+            };
+            state.link.path = match link.kind {
+                LinkKind::Wired => Path::fixed(topology.wired_delay(id), to),
+                LinkKind::Isl => Path::moving(to),
+                LinkKind::Uplink => Path::up(from),
+                LinkKind::Downlink => Path::down(from),
             };
             state.link.settled = settled;
             if recorded || by_ns2_clock {

@@ -1,6 +1,5 @@
 //! Packets that are lost: who loses them, and why.
 
-use crate::ground::moving_delay;
 use crate::link::Eviction;
 use crate::packet::Packet;
 use crate::records::{DropCause, PacketEvent};
@@ -23,8 +22,8 @@ impl Simulation {
     pub(crate) fn overflow(&mut self, link: u32, packet: &Packet) {
         let Simulation { now, links, pool, topology, ground, .. } = self;
         let state = &mut links[link as usize];
-        let (delay, curve, from) = (state.delay, &mut state.curve, state.from);
-        let delay_of = |packet: &Packet, at| moving_delay(topology, ground, (delay, &mut *curve), &from, packet.to, at);
+        let (mut path, from) = (state.link.path, state.from);
+        let delay_of = |packet: &Packet, at| path.delay(topology, ground, &from, packet.to, at);
         let mut out = Vec::new();
         let eviction = state.link.evict_for(pool, packet, *now, delay_of, &mut out);
         for evicted in &out {

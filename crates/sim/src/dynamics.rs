@@ -1,7 +1,7 @@
 //! What happens when the network changes under the packets: routes, handovers, links that come and go.
 
 use crate::foresight::handed_over;
-use crate::ground::{Delay, moving_delay};
+use crate::ground::Delay;
 use crate::link::{Answer, QueueEvent};
 use crate::packet::Packet;
 use crate::records::{DropCause, HandoverRow, LinkChangeRow, PacketEvent, PathRow};
@@ -125,9 +125,8 @@ impl Simulation {
             OnDown::SendInVain => state.link.mark_unreachable(pool, *now, affected),
             OnDown::Drop | OnDown::Hold | OnDown::Reroute => {
                 let mut out = Vec::new();
-                let (delay, curve) = (state.delay, &mut state.curve);
-                let new_delay =
-                    |packet: &Packet, at| moving_delay(topology, ground, (delay, &mut *curve), &from, packet.to, at);
+                let mut path = state.link.path;
+                let new_delay = |packet: &Packet, at| path.delay(topology, ground, &from, packet.to, at);
                 let first = state.link.first_arrival();
                 state.link.withdraw(pool, *now, affected, new_delay, &mut out);
                 let is_silent = part.as_ref().is_some_and(|part| part.is_silent(link.as_u32()));
@@ -265,7 +264,7 @@ impl Simulation {
         let mut node = NodeId::new(source);
         let delays = hops.iter().map(|hop| {
             let from = std::mem::replace(&mut node, hop.to);
-            match self.links[hop.link.index()].delay.get() {
+            match self.links[hop.link.index()].link.path.get() {
                 Delay::Fixed(delay) => delay.as_secs_f64(),
                 Delay::Moving | Delay::Ground => {
                     self.topology.delay_segment(from, hop.to, self.now).at(self.now).as_secs_f64()
@@ -294,10 +293,9 @@ impl Simulation {
         if !state.link.defers_departures() || state.link.next_arrival().is_some_and(|arrival| arrival <= now) {
             return false;
         }
-        let (delay, curve, from) = (state.delay, &mut state.curve, state.from);
-        state.link.begin_service(pool, now, |packet, at| {
-            moving_delay(topology, ground, (delay, &mut *curve), &from, packet.to, at)
-        });
+        let (mut path, from) = (state.link.path, state.from);
+        state.link.begin_service(pool, now, |packet, at| path.delay(topology, ground, &from, packet.to, at));
+        state.link.path = path;
         self.settle_discipline(link);
         self.arm_link(link);
         true
@@ -307,9 +305,10 @@ impl Simulation {
     pub(crate) fn enqueue(&mut self, link: u32, packet: &Packet) {
         let Simulation { now, links, pool, topology, ground, .. } = self;
         let state = &mut links[link as usize];
-        let (delay, curve, from) = (state.delay, &mut state.curve, state.from);
-        let delay_of = |packet: &Packet, at| moving_delay(topology, ground, (delay, &mut *curve), &from, packet.to, at);
+        let (mut path, from) = (state.link.path, state.from);
+        let delay_of = |packet: &Packet, at| path.delay(topology, ground, &from, packet.to, at);
         state.link.enqueue(pool, *packet, *now, delay_of);
+        state.link.path = path;
         self.settle_discipline(link);
         self.arm_link(link);
     }
@@ -338,7 +337,7 @@ impl Simulation {
         let Simulation { links, topology, ground, .. } = self;
         let state = &mut links[back as usize];
         let left = state.link.occupy(now, answer.bytes);
-        let known = left + moving_delay(topology, ground, (state.delay, &mut state.curve), &far, near, left);
+        let known = left + state.link.path.delay(topology, ground, &far, near, left);
         links[link as usize].link.hear_answer(answer, known);
     }
 

@@ -1,71 +1,147 @@
 //! The delay curves between stations and their satellites.
 
 use skyhop_base::{Duration, Index, Time};
-use skyhop_topology::{DelaySegment, LinkKind, NodeId, Topology};
-
-/// How far it is to the other end of a link, in eight bytes: the delay where it is fixed, else one of the two longest
-/// durations.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct LinkDelay(Duration);
-
-impl LinkDelay {
-    const MOVING: Duration = Duration::from_nanos(u64::MAX);
-    const GROUND: Duration = Duration::from_nanos(u64::MAX - 1);
-
-    #[inline(always)]
-    pub fn fixed(self) -> Option<Duration> {
-        (self.0 < LinkDelay::GROUND).then_some(self.0)
-    }
-
-    #[inline(always)]
-    pub fn get(self) -> Delay {
-        match self.0 {
-            LinkDelay::MOVING => Delay::Moving,
-            LinkDelay::GROUND => Delay::Ground,
-            delay => Delay::Fixed(delay),
-        }
-    }
-}
-
-impl From<Delay> for LinkDelay {
-    fn from(delay: Delay) -> LinkDelay {
-        LinkDelay(match delay {
-            // Six centuries, in ns.
-            Delay::Fixed(delay) => delay.min(Duration::from_nanos(u64::MAX - 2)),
-            Delay::Moving => LinkDelay::MOVING,
-            Delay::Ground => LinkDelay::GROUND,
-        })
-    }
-}
+use skyhop_topology::{DelaySegment, LinkKind, NodeId, Parabola, Topology};
 
 /// How far it is to the other end of a link.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Delay {
     Fixed(Duration),
-    /// Between two satellites: the curve is kept with the link.
+    /// Between two satellites: the curve is kept with the path.
     Moving,
     /// Between the ground and the serving satellite: the curve is kept with the station.
     Ground,
 }
 
+/// Of a [`Path`], in a byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Fixed,
+    Moving,
+    Up,
+    Down,
+}
+
+/// The path over a link, in 40 bytes: between satellites with the piece of the delay curve that was used last.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct Path {
+    /// Fixed and moving: the far end; where that changes, the one to which the curve leads. To and from the ground: the
+    /// near end.
+    pub node: u32,
+    kind: Kind,
+    /// The piece is as long as 2 to the power of this, in ns.
+    length_bits: u8,
+    /// Fixed: the delay, ns. Moving: when the piece ends.
+    delay_or_end_ns: u64,
+    piece: Parabola,
+}
+
+const _: () = assert!(size_of::<Path>() == 40);
+
+impl Path {
+    fn new(kind: Kind, node: u32, delay_or_end_ns: u64) -> Path {
+        Path { node, kind, length_bits: 0, delay_or_end_ns, piece: Parabola::NONE }
+    }
+
+    /// Over a wire to a node.
+    pub fn fixed(delay: Duration, to: u32) -> Path {
+        Path::new(Kind::Fixed, to, delay.as_nanos())
+    }
+
+    /// Between satellites. `to` is `u32::MAX` where it changes.
+    pub fn moving(to: u32) -> Path {
+        // A piece that ends at once holds at no time.
+        Path::new(Kind::Moving, to, 0)
+    }
+
+    /// From a station.
+    pub fn up(from: u32) -> Path {
+        Path::new(Kind::Up, from, 0)
+    }
+
+    /// From a satellite to the ground.
+    pub fn down(from: u32) -> Path {
+        Path::new(Kind::Down, from, 0)
+    }
+
+    pub fn get(&self) -> Delay {
+        match self.kind {
+            Kind::Fixed => Delay::Fixed(Duration::from_nanos(self.delay_or_end_ns)),
+            Kind::Moving => Delay::Moving,
+            Kind::Up | Kind::Down => Delay::Ground,
+        }
+    }
+
+    /// The delay of a packet that departs at `departure` to the node `to`. `from` is the near end: it is read only
+    /// where the curve is renewed, because it stands on a cache line that nothing else of a packet touches.
+    #[inline(always)]
+    pub fn delay(
+        &mut self,
+        topology: &Topology,
+        ground: &mut Ground,
+        from: &u32,
+        to: u32,
+        departure: Time,
+    ) -> Duration {
+        // One by one: as a jump by a table they cost five instructions more.
+        if self.kind == Kind::Fixed {
+            return Duration::from_nanos(self.delay_or_end_ns);
+        }
+        if self.kind == Kind::Moving {
+            return self.between(topology, from, to, departure);
+        }
+        let (station, satellite) = if self.kind == Kind::Up { (self.node, to) } else { (to, self.node) };
+        ground.delay(topology, station, satellite, departure)
+    }
+
+    #[inline(always)]
+    fn between(&mut self, topology: &Topology, from: &u32, to: u32, departure: Time) -> Duration {
+        let since = self.since(departure);
+        // A departure before the piece: packets were taken back from the queue.
+        if self.node != to || departure.as_nanos() >= self.delay_or_end_ns || since < 0 {
+            return self.renew(topology, *from, to, departure);
+        }
+        self.piece.at(since)
+    }
+
+    /// Time since the begin of the piece, ns.
+    #[inline(always)]
+    fn since(&self, departure: Time) -> i64 {
+        let begin = self.delay_or_end_ns.wrapping_sub(1 << self.length_bits);
+        departure.as_nanos().wrapping_sub(begin) as i64
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn renew(&mut self, topology: &Topology, from: u32, to: u32, departure: Time) -> Duration {
+        let segment = topology.delay_segment(NodeId::new(from), NodeId::new(to), departure);
+        let (begin, end) = (segment.from.as_nanos(), segment.until.as_nanos());
+        // A piece of a curve is as long as a power of two. That between bodies that stand still has no end.
+        let length_bits = (end - begin).ilog2();
+        (self.node, self.piece, self.length_bits) = (to, segment.curve, length_bits as u8);
+        self.delay_or_end_ns = begin + (1 << length_bits);
+        self.piece.at(self.since(departure))
+    }
+}
+
 /// A satellite, and the piece of the delay curve to it that was used last, on one cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
-pub(crate) struct Curve {
+struct Curve {
     with: u32,
     segment: DelaySegment,
 }
 
 impl Curve {
     /// To nobody.
-    pub const NONE: Curve = Curve { with: u32::MAX, segment: DelaySegment::NONE };
+    const NONE: Curve = Curve { with: u32::MAX, segment: DelaySegment::NONE };
 
-    /// The delay of a packet that departs from `a` to `b`, or from `b` to `a`, at `departure`. `a` is read only where
-    /// the curve is renewed: with the link it stands on a cache line that nothing else of a packet touches.
+    /// The delay of a packet that departs from `a` to `b`, or from `b` to `a`, at `departure`.
     #[inline(always)]
-    fn delay(&mut self, topology: &Topology, a: &u32, b: u32, departure: Time) -> Duration {
+    fn delay(&mut self, topology: &Topology, a: u32, b: u32, departure: Time) -> Duration {
         if self.with != b || departure < self.segment.from || self.segment.until <= departure {
-            self.renew(topology, *a, b, departure);
+            self.renew(topology, a, b, departure);
         }
         self.segment.at(departure)
     }
@@ -102,12 +178,11 @@ impl Ground {
         Ground { begin, curves: vec![Curve::NONE; end as usize] }
     }
 
-    /// The delay of a packet that departs from one end of a link between ground and satellite at `departure`.
+    /// The delay of a packet that departs from a station to a satellite, or from it to the station, at `departure`.
     #[inline(never)]
-    pub fn delay(&mut self, topology: &Topology, from: u32, to: u32, departure: Time) -> Duration {
-        let (station, satellite) = if topology.is_station(NodeId::new(from)) { (from, to) } else { (to, from) };
+    fn delay(&mut self, topology: &Topology, station: u32, satellite: u32, departure: Time) -> Duration {
         match self.of(station, satellite) {
-            Some(curve) => curve.delay(topology, &station, satellite, departure),
+            Some(curve) => curve.delay(topology, station, satellite, departure),
             None => topology.delay_segment(NodeId::new(station), NodeId::new(satellite), departure).at(departure),
         }
     }
@@ -122,25 +197,6 @@ impl Ground {
             curves[..=place].rotate_right(1);
         }
         curves.first_mut()
-    }
-}
-
-/// The delay of a link to or from a satellite for a packet that departs at `departure`. `curve` is that of the link.
-#[inline(always)]
-pub(crate) fn moving_delay(
-    topology: &Topology,
-    ground: &mut Ground,
-    (delay, curve): (LinkDelay, &mut Curve),
-    from: &u32,
-    to: u32,
-    departure: Time,
-) -> Duration {
-    if let Some(delay) = delay.fixed() {
-        return delay;
-    }
-    match delay.get() {
-        Delay::Ground => ground.delay(topology, *from, to, departure),
-        _ => curve.delay(topology, from, to, departure),
     }
 }
 

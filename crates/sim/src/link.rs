@@ -18,25 +18,15 @@ pub use served::{QueueEvent, Refused, ServedQueue};
 
 use crate::aqm::{Admission, QueueOnArrival, Red};
 use crate::deferred::{DeferredQueue, Overflow};
+use crate::ground::Path;
 use crate::meter::Meter;
 use crate::pace::Pacemaker;
 use crate::packet::{Flags, Packet};
-use crate::pool::{Entries, Fifo, Pool};
+pub use crate::pool::Entry;
+use crate::pool::{Back, Entries, Front, Line, Pool};
 use crate::spec::{Discipline, FullQueue, OnDown, QueueConfig, QueueLimit};
 use crate::trace::Served;
 use skyhop_base::{Carry, Duration, Rate, Stream, Time};
-
-/// A packet on the link.
-#[derive(Clone, Copy, Debug)]
-pub struct Entry {
-    pub packet: Packet,
-    /// When its service begins.
-    pub start: Time,
-    /// When it arrives at the other end.
-    pub arrival: Time,
-}
-
-const _: () = assert!(size_of::<Entry>() == 48);
 
 /// What became of a packet that was offered to a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,57 +77,66 @@ pub struct LinkTotals {
     pub marked: u64,
 }
 
-/// What every packet touches stands in front, on two cache lines with what [`crate::simulation::LinkState`] has before
-/// it: with many flows each link is read anew. An arrival touches the first; a packet that is served at once touches
-/// both. The first half of the totals ends the second line.
+/// What every packet touches stands in front, on three cache lines: with many flows each link is read anew. An arrival
+/// touches the first one. An offer touches the two behind it, and the first one only if the link may be empty or makes
+/// the packet wait.
 ///
 /// Large because a packet's whole stay is its business: queue, transmitter, repair, propagation. Functions of one part
 /// stand in a file of `link/`.
 #[derive(Debug)]
-#[repr(C)]
+#[repr(C, align(64))]
 pub struct Link {
-    /// Its cursor is as of the last advance.
-    line: Fifo,
+    /// While its next arrival is in a list of the calendar: the link behind it there.
+    pub next: u32,
+    /// No errors, no records of packets, no deferred departures: arrivals need not ask for them one by one.
+    pub plain: bool,
+    /// Packets keep their arrivals once they are accepted: [`EventQueue::add_to_crowd`].
+    pub settled: bool,
+    /// Each packet is recorded, or the clock is ns-2's, or the link may lead to another part of a run.
+    pub watched: bool,
+    pub on_down: OnDown,
+    /// The cursor between packets whose service has begun and packets that wait is as of the last advance.
+    front: Front,
+    /// The schedule of service, if the rate alone does not determine it, …
+    pace: Option<Box<Pacemaker>>,
+    /// … and the part of it used so far.
+    meter: Option<Box<Meter>>,
+    red: Option<Box<Red>>,
+    /// Packets whose departure is not yet known.
+    deferred: Option<Box<DeferredQueue>>,
+
+    back: Back,
     framing_bytes: u32,
     /// Nothing but a limit: no RED, no marks, no deferred departures.
     simple: bool,
     /// Simple, and the rate alone determines the service; not watched.
     steady: bool,
-    /// No errors, no records of packets, no deferred departures: arrivals need not ask for them one by one.
-    pub plain: bool,
-    /// Packets keep their arrivals once they are accepted: [`EventQueue::add_to_crowd`].
-    pub settled: bool,
     rate: Rate,
+    /// The path to the other end, for whoever has the topology.
+    pub path: Path,
+
     /// When the transmitter has sent everything that was accepted.
     free_at: Time,
     last_arrival: Time,
     carry: Carry,
+    /// Half of them are on the line of the three fields before.
     pub totals: LinkTotals,
+
     /// Bytes that wait, as of the last advance: none where all packets have begun.
     waiting_bytes: u64,
     /// When the service of the packet before the first one that waits began, where one waits, as of the last advance.
     service_began: Time,
-    /// The schedule of service, if the rate alone does not determine it, …
-    pace: Option<Box<Pacemaker>>,
-    /// … and the part of it used so far.
-    meter: Option<Box<Meter>>,
     limit: QueueLimit,
-    full: FullQueue,
-    /// ECN-capable packets that find more than so many waiting are marked.
-    mark_above: u32,
-    red: Option<Box<Red>>,
-    /// Each packet is recorded, or the clock is ns-2's, or the link may lead to another part of a run.
-    pub watched: bool,
-    /// Packets whose departure is not yet known.
-    deferred: Option<Box<DeferredQueue>>,
-    pub on_down: OnDown,
     /// Until then at most, packets of low priority wait in the line.
     low_until: Time,
+    /// ECN-capable packets that find more than so many waiting are marked.
+    mark_above: u32,
+    full: FullQueue,
 }
 
-/// With 16 bytes before it, a link's second cache line begins here, and ends with the time that its packets take.
-const _: () = assert!(std::mem::offset_of!(Link, free_at) + 16 == 64);
-const _: () = assert!(std::mem::offset_of!(Link, totals.waiting) + 16 == 128);
+const _: () = assert!(std::mem::offset_of!(Link, back) == 64);
+const _: () = assert!(std::mem::offset_of!(Link, free_at) == 128);
+const _: () = assert!(std::mem::offset_of!(Link, totals.waiting) == 192);
 
 impl Link {
     /// `stream` is for disciplines that draw lots.
@@ -152,7 +151,10 @@ impl Link {
         };
         let simple = red.is_none() && deferred.is_none() && mark_above.is_none();
         Link {
-            line: Fifo::default(),
+            next: u32::MAX,
+            front: Front::default(),
+            back: Back::default(),
+            path: Path::fixed(Duration::ZERO, u32::MAX),
             waiting_bytes: 0,
             service_began: Time::ZERO,
             carry: Carry::default(),
@@ -208,7 +210,7 @@ impl Link {
     /// has an event for each departure.
     #[inline]
     fn advance(&mut self, pool: &Pool, now: Time, scheduled: Time) {
-        while let Some((&Packet { size, .. }, start)) = self.line.front_waiting(pool) {
+        while let Some((&Packet { size, .. }, start)) = self.front.waiting(pool) {
             if start >= now {
                 if start == now {
                     self.advance_at(pool, now, scheduled);
@@ -224,7 +226,7 @@ impl Link {
     #[cold]
     #[inline(never)]
     fn advance_at(&mut self, pool: &Pool, now: Time, scheduled: Time) {
-        while let Some((&Packet { size, .. }, start)) = self.line.front_waiting(pool) {
+        while let Some((&Packet { size, .. }, start)) = self.front.waiting(pool) {
             if start > now || start == now && !self.begins_first(scheduled) {
                 break;
             }
@@ -237,7 +239,7 @@ impl Link {
     fn begin(&mut self, pool: &Pool, size: u16, start: Time) {
         self.waiting_bytes -= u64::from(size);
         self.service_began = start;
-        self.line.begin(pool);
+        self.line_mut().begin(pool);
     }
 
     /// Packets that wait for the transmitter.
@@ -264,13 +266,13 @@ impl Link {
 
     #[inline]
     fn waiting_in_line(&self) -> (u32, u64) {
-        (self.line.waiting, self.waiting_bytes)
+        (self.back.waiting, self.waiting_bytes)
     }
 
     /// Whether a packet that comes now is not served at once.
     #[inline]
     fn makes_wait(&self, now: Time) -> bool {
-        self.free_at > now || self.line.waiting > 0
+        self.free_at > now || self.back.waiting > 0
     }
 
     /// Whether a packet of this size would find no room if it had to wait.
@@ -293,10 +295,10 @@ impl Link {
         self.free_at < now && self.steady
     }
 
-    /// The service of a packet on an idle link.
+    /// The service of a packet of `size` bytes on an idle link.
     #[inline(always)]
-    pub fn serve_at_once(&mut self, packet: &Packet, now: Time) -> Served {
-        let busy = self.carry.first(&self.rate, u32::from(packet.size) + self.framing_bytes);
+    pub fn serve_at_once(&mut self, size: u16, now: Time) -> Served {
+        let busy = self.carry.first(&self.rate, u32::from(size) + self.framing_bytes);
         Served { start: now, departure: now + busy, busy }
     }
 
@@ -306,39 +308,34 @@ impl Link {
         self.steady
     }
 
-    /// The service of a packet on a steady link, and whether the packet has to wait for it. `None`: it would have to,
-    /// and the queue has no room.
+    /// The service of a packet of `size` bytes on a steady link, and whether the packet has to wait for it. `None`: it
+    /// would have to, and the queue has no room.
     #[inline(always)]
-    pub fn serve_in_turn(
-        &mut self,
-        pool: &Pool,
-        packet: &Packet,
-        now: Time,
-        scheduled: Time,
-    ) -> Option<(Served, bool)> {
+    pub fn serve_in_turn(&mut self, pool: &Pool, size: u16, now: Time, scheduled: Time) -> Option<(Served, bool)> {
         self.advance(pool, now, scheduled);
         let waits = self.makes_wait(now);
         let (packets, bytes) = self.waiting_in_line();
-        if waits && !self.limit.has_room(packets, bytes, packet.size) {
+        if waits && !self.limit.has_room(packets, bytes, size) {
             return None;
         }
         let start = self.next_start(now);
-        Some((self.serve_steadily(packet, start), waits))
+        Some((self.serve_steadily(size, start), waits))
     }
 
-    /// Puts a packet with that service on a steady link. Gives its arrival, and whether it is alone there.
+    /// Puts the packet at a place, of `size` bytes, with that service on a steady link. Gives its arrival, and whether
+    /// it is alone there.
     #[inline(always)]
     pub fn put_served(
         &mut self,
         pool: &mut Pool,
-        packet: &Packet,
+        (at, size): (u32, u16),
         now: Time,
         (served, waits): (&Served, bool),
         delay: Duration,
     ) -> (Time, bool) {
-        let (arrival, is_alone) = self.put(pool, packet, now, served, served.departure + delay);
+        let (arrival, is_alone) = self.put(pool, (at, size), now, served, served.departure + delay);
         if waits {
-            self.note_waiting(packet, served.start);
+            self.note_waiting(pool.get(at).0, served.start);
         }
         (arrival, is_alone)
     }
@@ -460,7 +457,7 @@ impl Link {
         let (mut packets, mut bytes) = self.waiting();
         let goes = |packet: &Packet, start: Time| start > now && packet.is_low();
         let queue: Vec<_> =
-            self.line.iter_waiting(pool).map(|(packet, start)| (packet.size, goes(packet, start))).collect();
+            self.front.iter_waiting(pool).map(|(packet, start)| (packet.size, goes(packet, start))).collect();
         let from = (0..queue.len()).rev().find(|&at| {
             if let (size, true) = queue[at] {
                 (packets, bytes) = (packets - 1, bytes - u64::from(size));
@@ -471,7 +468,7 @@ impl Link {
         self.lay_again(pool, from as u32, now, Packet::is_low, &mut delay, out);
         let (_, start) = self.accept(pool, packet, now, |departure| delay(packet, departure));
         self.note_waiting(packet, start);
-        let newest = self.line.iter_waiting(pool).filter(|(packet, start)| goes(packet, *start)).last();
+        let newest = self.front.iter_waiting(pool).filter(|(packet, start)| goes(packet, *start)).last();
         self.low_until = newest.map_or(Time::ZERO, |(_, start)| start);
         Eviction::Done
     }
@@ -484,7 +481,7 @@ impl Link {
     /// For a packet that has just been accepted.
     #[inline]
     fn accepted(&self, arrival: Time, start: Time) -> Offered {
-        if self.line.is_single() { Offered::AcceptedFirst { arrival, start } } else { Offered::Accepted }
+        if self.front.is_single(self.back) { Offered::AcceptedFirst { arrival, start } } else { Offered::Accepted }
     }
 
     /// What random early detection makes of the packet, whether there is room or not.
@@ -507,13 +504,14 @@ impl Link {
     ) -> (Time, Time) {
         let start = self.next_start(now);
         let (served, arrival) = if self.pace.is_none() {
-            let served = self.serve_steadily(packet, start);
+            let served = self.serve_steadily(packet.size, start);
             let departure = served.departure;
             (served, departure + delay(departure))
         } else {
             self.serve_at_pace(start, now, u32::from(packet.size) + self.framing_bytes, delay)
         };
-        let (arrival, _) = self.put(pool, packet, now, &served, arrival);
+        let at = pool.keep(packet, Pool::UNKNOWN);
+        let (arrival, _) = self.put(pool, (at, packet.size), now, &served, arrival);
         if self.pace.is_some() && served.start > now {
             self.note_held_back();
         }
@@ -532,70 +530,92 @@ impl Link {
         now
     }
 
-    /// The service of a packet by the rate alone.
+    /// The service of a packet of `size` bytes by the rate alone.
     #[inline(always)]
-    fn serve_steadily(&mut self, packet: &Packet, start: Time) -> Served {
-        let busy = self.carry.next(&self.rate, u32::from(packet.size) + self.framing_bytes);
+    fn serve_steadily(&mut self, size: u16, start: Time) -> Served {
+        let busy = self.carry.next(&self.rate, u32::from(size) + self.framing_bytes);
         Served { start, departure: start + busy, busy }
     }
 
-    /// Puts a packet on the link, in the totals and in the line. Gives its arrival, and whether it is alone there.
+    /// Puts the packet at a place, of `size` bytes, on the link, in the totals and in the line. Gives its arrival, and
+    /// whether it is alone there.
     #[inline(always)]
-    fn put(&mut self, pool: &mut Pool, packet: &Packet, now: Time, served: &Served, arrival: Time) -> (Time, bool) {
+    fn put(
+        &mut self,
+        pool: &mut Pool,
+        (at, size): (u32, u16),
+        now: Time,
+        served: &Served,
+        arrival: Time,
+    ) -> (Time, bool) {
+        let size = u64::from(size);
         let &Served { start, departure, busy } = served;
         // ns-2's clock rounds each of these instants.
         debug_assert!(now <= start && (start <= departure && departure <= arrival || self.has_ns2_clock()));
+        // A packet that has yet to arrive is on the link. If the last one has arrived, the cache line of the oldest
+        // packet says whether it has been taken.
+        let may_be_empty = self.last_arrival <= now;
         // Nothing overtakes on a link: a shrinking distance lets packets catch up, never pass.
         let arrival = arrival.max(self.last_arrival);
         self.totals.packets += 1;
-        self.totals.bytes += u64::from(packet.size);
+        self.totals.bytes += size;
         self.totals.busy += busy;
-        self.totals.waiting += start.since(now);
         self.free_at = departure;
         self.last_arrival = arrival;
         let waits = start != now;
         if waits {
-            if self.line.waiting == 0 {
-                self.service_began = self.line.last_start(pool).unwrap_or_default();
+            self.totals.waiting += start.since(now);
+            if self.back.waiting == 0 && !self.front.is_empty() {
+                self.service_began = self.back.start(pool);
             }
-            self.waiting_bytes += u64::from(packet.size);
-        } else if self.line.waiting > 0 {
+            self.waiting_bytes += size;
+        } else if self.back.waiting > 0 {
             // Served at once: all packets before it have long begun.
             self.waiting_bytes = 0;
         }
-        (arrival, self.line.push_back(pool, packet, [start, arrival], waits))
+        debug_assert!(may_be_empty || !self.front.is_empty(), "a packet has left before its arrival");
+        let is_alone = self.line_mut().attach(pool, at, [start, arrival], (waits, may_be_empty));
+        (arrival, is_alone)
+    }
+
+    #[inline(always)]
+    fn line_mut(&mut self) -> Line<'_> {
+        Line { front: &mut self.front, back: &mut self.back }
     }
 
     /// The oldest packet, which has arrived.
     #[cfg(test)]
     pub fn take_arrived(&mut self, pool: &mut Pool) -> Option<Entry> {
-        let entry = self.line.iter(pool).next()?;
-        self.forget_arrived(pool, entry.packet.size);
+        let entry = self.front.iter(pool).next()?;
+        self.forget_arrived(pool);
         Some(entry)
     }
 
-    /// The oldest packet, which has arrived, still in its place. Whoever needs the packet copies it from here: of a
-    /// packet that is returned by value the compiler copies the parts, in pieces that overlap, and a processor waits
-    /// to read them together (a failed store-to-load forwarding: ten to twenty cycles).
+    /// The oldest packets.
     #[inline(always)]
-    pub fn arrived<'a>(&self, pool: &'a Pool) -> Option<&'a Packet> {
-        self.line.front(pool)
+    pub fn front(&self) -> &Front {
+        &self.front
     }
 
-    /// Where the oldest packet stands, to be fetched.
+    /// Takes the oldest packet of a link that has any, which has arrived, off the link; it keeps its place, which is
+    /// given. A packet that goes on to another link takes its place along: copying it would cost thirty cycles, half of
+    /// them because a processor cannot read in one piece what it has just written in several (a failed store-to-load
+    /// forwarding).
     #[inline(always)]
-    pub fn line(&self) -> &Fifo {
-        &self.line
-    }
-
-    /// Takes the packet that [`Link::arrived`] gives, of `size` bytes, off the link. Gives the arrival of the next one,
-    /// and when its service begins.
-    #[inline(always)]
-    pub fn forget_arrived(&mut self, pool: &mut Pool, size: u16) -> Option<(Time, Time)> {
-        if self.line.forget_front(pool) {
-            self.waiting_bytes -= u64::from(size);
+    pub fn detach_arrived(&mut self, pool: &Pool) -> u32 {
+        let at = self.front.place();
+        if self.line_mut().detach_front(pool) {
+            self.waiting_bytes -= u64::from(pool.get(at).0.size);
         }
-        self.first_arrival()
+        at
+    }
+
+    /// Takes the oldest packet, which has arrived, off the link and out of its place. Without any nothing happens.
+    pub fn forget_arrived(&mut self, pool: &mut Pool) {
+        if !self.front.is_empty() {
+            let at = self.detach_arrived(pool);
+            pool.take(at);
+        }
     }
 
     /// When the oldest packet on the link arrives.
@@ -606,7 +626,7 @@ impl Link {
     /// When the oldest packet on the link arrives, and when its service begins.
     #[inline]
     pub fn first_arrival(&self) -> Option<(Time, Time)> {
-        if self.line.is_empty() { None } else { Some(self.line.first_times()) }
+        if self.front.is_empty() { None } else { Some(self.front.times()) }
     }
 
     /// When the oldest packet on the link arrives, or a departure has to be worked out; and when that was foreseen.
@@ -635,13 +655,13 @@ impl Link {
             self.totals.waiting += deferred.withdraw(now, affected, out);
             return self.settle_repairs(pool, now);
         }
-        if self.line.iter_waiting(pool).any(|(packet, _)| affected(packet)) {
+        if self.front.iter_waiting(pool).any(|(packet, _)| affected(packet)) {
             self.lay_again(pool, 0, now, affected, delay, out);
         }
     }
 
-    /// Takes the packets that `affected` names out of the queue behind the `stay` oldest ones that wait; the others move
-    /// up.
+    /// Takes the packets that `affected` names out of the queue behind the `stay` oldest ones that wait; the others
+    /// move up.
     fn lay_again(
         &mut self,
         pool: &mut Pool,
@@ -651,7 +671,7 @@ impl Link {
         mut delay: impl FnMut(&Packet, Time) -> Duration,
         out: &mut Vec<Packet>,
     ) {
-        let (waiting, last_arrival) = self.line.cut_waiting(pool, stay);
+        let (waiting, last_arrival) = self.line_mut().cut_waiting(pool, stay);
         if let Some(Pacemaker::Ns2Clock(pace)) = self.pace.as_deref_mut() {
             pace.take_back(waiting.len());
         }
@@ -689,7 +709,7 @@ impl Link {
         if let Some(deferred) = &mut self.deferred {
             return deferred.mark_unreachable(affected);
         }
-        self.line.change_waiting(pool, |packet| {
+        self.front.change_waiting(pool, |packet| {
             if affected(packet) {
                 packet.flags = packet.flags.with(Flags::UNREACHABLE);
             }
@@ -700,7 +720,7 @@ impl Link {
     pub fn left_over(&mut self, pool: &Pool, end: Time) -> (u64, u64) {
         self.advance(pool, end, end);
         let repairs = self.deferred.as_ref().and_then(|deferred| deferred.repairs.as_ref());
-        let begun = self.line.iter(pool).count() as u64 - u64::from(self.line.waiting);
+        let begun = self.front.iter(pool).count() as u64 - u64::from(self.back.waiting);
         (u64::from(self.waiting().0), begun + repairs.map_or(0, Repairs::outstanding))
     }
 
@@ -708,7 +728,7 @@ impl Link {
     pub fn totals_at(&mut self, pool: &Pool, end: Time) -> LinkTotals {
         self.advance(pool, end, end);
         let mut totals = self.totals;
-        for (packet, start) in self.line.iter_waiting(pool) {
+        for (packet, start) in self.front.iter_waiting(pool) {
             totals.packets -= 1;
             totals.bytes -= u64::from(packet.size);
             totals.waiting = totals.waiting.saturating_sub(start.since(end));
@@ -743,6 +763,6 @@ impl Link {
 
     /// The packets on the link whose arrival is known, oldest first, for records.
     pub fn entries<'a>(&self, pool: &'a Pool) -> Entries<'a> {
-        self.line.iter(pool)
+        self.front.iter(pool)
     }
 }

@@ -3,7 +3,7 @@
 use crate::headers::Codepoint;
 use skyhop_base::Time;
 
-/// Data or ACK. At most 48 bytes with the two times that a link keeps beside it: the memory of a long fat pipe.
+/// Data or ACK. Half a cache line: the other half of its place on a link has times (`crate::pool`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
     /// Data: the time at which it was handed to the network. ACK: the stamp of the packet that it answers.

@@ -9,7 +9,7 @@ use crate::errors::{Arrival, Listed, Losses};
 use crate::events::{Event, EventQueue, Waiting};
 use crate::flow::{Flow, FlowState};
 use crate::foresight::Foresight;
-use crate::ground::{Curve, Delay, Ground, LinkDelay, moving_delay};
+use crate::ground::{Delay, Ground};
 use crate::host::Payloads;
 use crate::late::LatePackets;
 use crate::limits::{BETWEEN_LOOKS, Halt, Limits};
@@ -29,14 +29,7 @@ use skyhop_topology::{Change, Forwarding, LinkId, NodeId, Topology};
 /// See [`Link`] for the order.
 #[repr(C, align(64))]
 pub(crate) struct LinkState {
-    /// The node at its far end, `u32::MAX` where that changes.
-    pub to: u32,
-    /// While its next arrival is in a list of the calendar: the link behind it there.
-    pub next: u32,
-    pub delay: LinkDelay,
     pub link: Link,
-    /// Between two satellites the delay of packets that depart at present.
-    pub curve: Curve,
     pub from: u32,
     /// Whether each packet event is recorded.
     pub recorded: bool,
@@ -48,19 +41,17 @@ pub(crate) struct LinkState {
     pub listed: Option<Box<Listed>>,
 }
 
-const _: () = assert!(std::mem::offset_of!(LinkState, link) == 16);
-
 impl Waiting for Vec<LinkState> {
     #[inline(always)]
     fn event(&self, link: u32) -> (Time, Time, u32) {
-        let state = &self[link as usize];
-        let (arrival, start) = state.link.line().first_times();
-        (arrival, start, state.next)
+        let link = &self[link as usize].link;
+        let (arrival, start) = link.front().times();
+        (arrival, start, link.next)
     }
 
     #[inline(always)]
     fn set_next(&mut self, link: u32, next: u32) {
-        self[link as usize].next = next;
+        self[link as usize].link.next = next;
     }
 }
 
@@ -73,14 +64,15 @@ impl LinkState {
     /// The propagation delay of a packet to the node `to` that departs at `departure`.
     #[inline(always)]
     fn delay(&mut self, topology: &Topology, ground: &mut Ground, to: u32, departure: Time) -> Duration {
-        moving_delay(topology, ground, (self.delay, &mut self.curve), &self.from, to, departure)
+        self.link.path.delay(topology, ground, &self.from, to, departure)
     }
 
     /// Whether the oldest packet, which arrives at `now`, was on the link for its transmission and the propagation at
     /// least, as far as these are constant.
-    fn took_its_time(&self, packet: &Packet, now: Time) -> bool {
-        let (arrival, start) = self.link.line().first_times();
-        let propagation = match self.delay.get() {
+    fn took_its_time(&self, pool: &Pool, now: Time) -> bool {
+        let Some((packet, _)) = self.link.front().packet(pool) else { return true };
+        let (arrival, start) = self.link.front().times();
+        let propagation = match self.link.path.get() {
             Delay::Fixed(delay) => delay,
             Delay::Moving | Delay::Ground => Duration::ZERO,
         };
@@ -423,23 +415,51 @@ impl Simulation {
             }
             return;
         }
-        let (_, service_start) = state.link.line().first_times();
-        let Some(&(mut packet)) = state.link.arrived(&self.pool) else { return self.events.leave(slot) };
-        debug_assert!(state.took_its_time(&packet, self.now), "faster than the link: {packet:?}");
-        match state.link.forget_arrived(&mut self.pool, packet.size) {
-            Some((arrival, start)) => self.await_event(link, arrival, start),
-            None => self.events.leave(slot),
+        if state.link.front().is_empty() {
+            return self.events.leave(slot);
         }
-        if packet.flags.has(Flags::UNREACHABLE) {
-            return self.drop_packet(&packet, DropCause::LinkChange, Some(link));
+        debug_assert!(state.took_its_time(&self.pool, self.now), "faster than the link: {:?}", state.link);
+        let (_, service_start) = state.link.front().times();
+        let at = state.link.detach_arrived(&self.pool);
+        match state.link.first_arrival() {
+            Some((arrival, start)) => {
+                if !AHEAD {
+                    state.link.front().fetch(&self.pool);
+                }
+                self.await_event(link, arrival, start);
+            }
+            None => self.events.leave(slot),
         }
         if AHEAD {
             self.fetch_route(self.next_link());
         }
-        self.pass_on(link, service_start, &mut packet);
+        self.pass_on_place(link, service_start, at);
         if AHEAD {
             self.fetch_packet(after_next);
         }
+    }
+
+    /// The packet at a place has come over a plain link. If it goes on, it stays in its place.
+    #[inline(always)]
+    fn pass_on_place(&mut self, link: u32, start: Time, at: u32) {
+        let (packet, destination) = self.pool.get(at);
+        let to = self.destination_of(packet, destination);
+        if packet.to != to.node
+            && !packet.flags.has(Flags::UNREACHABLE)
+            && self.agents.is_empty()
+            && let Some(ttl) = packet.ttl.checked_sub(1)
+            && let Some((next, end)) = self.forwarding.next_link(to.index as usize, NodeId::new(packet.to))
+        {
+            let (size, node) = (packet.size, self.far_end(next, end));
+            self.packet_hops += 1;
+            self.pool.route(at, (node, ttl), to.index);
+            return self.transmit_place(next.as_u32(), (at, size), node);
+        }
+        let mut packet = self.pool.take(at);
+        if packet.flags.has(Flags::UNREACHABLE) {
+            return self.drop_packet(&packet, DropCause::LinkChange, Some(link));
+        }
+        self.pass_on(link, start, &mut packet, to);
     }
 
     /// [`Simulation::on_arrival`] at a link with errors, a record of its packets, a list, or late departures.
@@ -452,8 +472,8 @@ impl Simulation {
         let slot = self.slots.links + link;
         let state = &mut self.links[link as usize];
         let Some(mut entry) = state.link.entries(&self.pool).next() else { return self.events.leave(slot) };
-        debug_assert!(state.took_its_time(&entry.packet, self.now), "faster than the link: {entry:?}");
-        state.link.forget_arrived(&mut self.pool, entry.packet.size);
+        debug_assert!(state.took_its_time(&self.pool, self.now), "faster than the link: {entry:?}");
+        state.link.forget_arrived(&mut self.pool);
         match state.link.next_event(self.now) {
             Some((time, foreseen)) => self.await_event(link, time, foreseen),
             None => self.events.leave(slot),
@@ -464,7 +484,7 @@ impl Simulation {
         if let Some(part) = &mut self.part {
             let state = &mut self.links[link as usize];
             // The last one of those that could leave the part may have gone.
-            state.link.plain = state.link.line().is_empty() && state.can_be_plain();
+            state.link.plain = state.link.front().is_empty() && state.can_be_plain();
             if part.leaves(&entry) {
                 return;
             }
@@ -484,17 +504,26 @@ impl Simulation {
         if self.is_corrupted(link, packet) {
             return self.drop_packet(packet, DropCause::Error, Some(link));
         }
-        self.pass_on(link, start, packet);
+        let to = self.destination_of(packet, Pool::UNKNOWN);
+        self.pass_on(link, start, packet, to);
+    }
+
+    /// Where a packet goes, by the index that its place has if that is known: the table of flows is another cache line.
+    #[inline(always)]
+    pub(crate) fn destination_of(&self, packet: &Packet, index: u32) -> Destination {
+        match self.destinations.get(index as usize) {
+            Some(node) => Destination { node: node.as_u32(), index },
+            None => self.to[packet.flow as usize][usize::from(packet.is_ack())],
+        }
     }
 
     /// A packet has come over a link: it goes to its endpoint, or to the next hop.
     #[inline(always)]
-    fn pass_on(&mut self, link: u32, start: Time, packet: &mut Packet) {
+    fn pass_on(&mut self, link: u32, start: Time, packet: &mut Packet, to: Destination) {
         self.packet_hops += 1;
         if !self.agents.is_empty() && self.pass_agents(link, start, packet) == SnoopOutcome::Ends {
             return;
         }
-        let to = self.to[packet.flow as usize][usize::from(packet.is_ack())];
         if packet.to != to.node {
             let node = packet.to;
             self.forward(node, packet, to);
@@ -556,7 +585,7 @@ impl Simulation {
         match self.forwarding.next_link(to.index as usize, NodeId::new(node)) {
             Some((link, end)) => {
                 packet.to = self.far_end(link, end);
-                self.transmit(link.as_u32(), packet);
+                self.transmit(link.as_u32(), packet, to.index);
             }
             None => self.without_route(node, packet),
         }
@@ -565,7 +594,7 @@ impl Simulation {
     /// The far end of a link: `end` where it changes.
     #[inline(always)]
     pub(crate) fn far_end(&self, link: LinkId, end: Option<NodeId>) -> u32 {
-        end.map_or_else(|| self.links[link.index()].to, NodeId::as_u32)
+        end.map_or_else(|| self.links[link.index()].link.path.node, NodeId::as_u32)
     }
 
     /// Sends on a packet that has waited at `node`.
@@ -584,7 +613,7 @@ impl Simulation {
     #[cold]
     fn without_route(&mut self, node: u32, packet: &Packet) {
         let holds = |state: &LinkState| {
-            state.from == node && matches!(state.delay.get(), Delay::Ground) && state.link.on_down == OnDown::Hold
+            state.from == node && matches!(state.link.path.get(), Delay::Ground) && state.link.on_down == OnDown::Hold
         };
         match self.topology.uplink(NodeId::new(node)).filter(|link| holds(&self.links[link.index()])) {
             Some(link) => self.links[link.index()].held.push(*packet),
@@ -592,36 +621,46 @@ impl Simulation {
         }
     }
 
-    /// Offers a packet to a link, and keeps record of it where that is wanted. For an idle link all of it is here,
-    /// because a call would be a fifth of the work.
+    /// Offers a packet to a link, and keeps record of it where that is wanted. `destination` is the index of its
+    /// destination.
     #[inline(always)]
-    pub(crate) fn transmit(&mut self, link: u32, packet: &Packet) {
+    pub(crate) fn transmit(&mut self, link: u32, packet: &Packet, destination: u32) {
+        let at = self.pool.keep(packet, destination);
+        self.transmit_place(link, (at, packet.size), packet.to);
+    }
+
+    /// The same with the packet at a place, of `size` bytes and to the node `to`, which is on no link. For an idle link
+    /// all of it is here, because a call would be a fifth of the work.
+    #[inline(always)]
+    fn transmit_place(&mut self, link: u32, (at, size): (u32, u16), to: u32) {
         let now = self.now;
         let state = &mut self.links[link as usize];
         if !state.link.is_idle(now) {
-            return self.transmit_in_turn(link, packet);
+            return self.transmit_in_turn(link, (at, size), to);
         }
-        let served = state.link.serve_at_once(packet, now);
-        let delay = state.delay(&self.topology, &mut self.ground, packet.to, served.departure);
-        let (arrival, is_alone) = state.link.put_served(&mut self.pool, packet, now, (&served, false), delay);
+        let served = state.link.serve_at_once(size, now);
+        let delay = state.delay(&self.topology, &mut self.ground, to, served.departure);
+        let (arrival, is_alone) = state.link.put_served(&mut self.pool, (at, size), now, (&served, false), delay);
         if is_alone {
             self.await_event(link, arrival, now);
         }
     }
 
-    /// [`Simulation::transmit`] where the packet may have to wait.
+    /// [`Simulation::transmit_place`] where the packet may have to wait.
     #[inline(never)]
-    fn transmit_in_turn(&mut self, link: u32, packet: &Packet) {
+    fn transmit_in_turn(&mut self, link: u32, (at, size): (u32, u16), to: u32) {
         let (now, scheduled) = (self.now, self.scheduled);
         let state = &mut self.links[link as usize];
         if !state.link.is_steady() {
-            return self.transmit_specially(link, packet);
+            let packet = self.pool.take(at);
+            return self.transmit_specially(link, &packet);
         }
-        let Some((served, waits)) = state.link.serve_in_turn(&self.pool, packet, now, scheduled) else {
-            return self.settle(Offered::Full, link, packet);
+        let Some((served, waits)) = state.link.serve_in_turn(&self.pool, size, now, scheduled) else {
+            let packet = self.pool.take(at);
+            return self.settle(Offered::Full, link, &packet);
         };
-        let delay = state.delay(&self.topology, &mut self.ground, packet.to, served.departure);
-        let (arrival, is_alone) = state.link.put_served(&mut self.pool, packet, now, (&served, waits), delay);
+        let delay = state.delay(&self.topology, &mut self.ground, to, served.departure);
+        let (arrival, is_alone) = state.link.put_served(&mut self.pool, (at, size), now, (&served, waits), delay);
         if is_alone {
             self.await_event(link, arrival, served.start);
         }
@@ -671,10 +710,12 @@ impl Simulation {
     fn offer(&mut self, link: u32, packet: &Packet) -> Offered {
         let (now, scheduled) = (self.now, self.scheduled);
         let Simulation { links, pool, topology, ground, .. } = self;
-        let LinkState { link, delay, curve, from, .. } = &mut links[link as usize];
-        link.offer(pool, packet, now, scheduled, |departure| {
-            moving_delay(topology, ground, (*delay, curve), from, packet.to, departure)
-        })
+        let LinkState { link, from, .. } = &mut links[link as usize];
+        let mut path = link.path;
+        let offered = link
+            .offer(pool, packet, now, scheduled, |departure| path.delay(topology, ground, from, packet.to, departure));
+        link.path = path;
+        offered
     }
 
     #[inline(never)]

@@ -73,7 +73,7 @@ impl Simulation {
             }
             let hop = self.forwarding.next_hop(to.index as usize, node)?;
             let state = &self.links[hop.link.index()];
-            let delay = match state.delay.get() {
+            let delay = match state.link.path.get() {
                 Delay::Fixed(delay) => delay,
                 Delay::Moving | Delay::Ground => self.topology.delay_segment(node, hop.to, self.now).at(self.now),
             };

@@ -16,11 +16,9 @@ const CELL_BITS: u32 = 32;
 /// Shortest segment, 2¹⁹ ns (0.5 ms): enough for satellites that pass each other within a few hundred metres.
 const SHORTEST_BITS: u32 = 19;
 
-/// Delay from `from` until `until`: a packet that departs x after `from` takes `start + slope x + bend x²`.
+/// The delay of a packet that departs x ns after the begin of a segment: `start + slope x + bend x²`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct DelaySegment {
-    pub from: Time,
-    pub until: Time,
+pub struct Parabola {
     start_ns: f64,
     /// Nanoseconds of delay per nanosecond.
     slope: f64,
@@ -28,10 +26,36 @@ pub struct DelaySegment {
     bend: f64,
 }
 
+impl Parabola {
+    /// No delay.
+    pub const NONE: Parabola = Parabola { start_ns: 0.0, slope: 0.0, bend: 0.0 };
+
+    /// Delay to the nearest nanosecond, `since` ns after the begin.
+    #[inline(always)]
+    pub fn at(&self, since: i64) -> Duration {
+        // Never negative within the segment. A signed number is converted with one instruction, an unsigned one with
+        // six.
+        Duration::from_nanos((self.at_ns(since) + 0.5) as i64 as u64)
+    }
+
+    #[inline(always)]
+    fn at_ns(&self, since: i64) -> f64 {
+        let since = since as f64;
+        self.start_ns + (self.slope + self.bend * since) * since
+    }
+}
+
+/// Delay from `from` until `until`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DelaySegment {
+    pub from: Time,
+    pub until: Time,
+    pub curve: Parabola,
+}
+
 impl DelaySegment {
     /// Holds at no time.
-    pub const NONE: DelaySegment =
-        DelaySegment { from: Time::ZERO, until: Time::ZERO, start_ns: 0.0, slope: 0.0, bend: 0.0 };
+    pub const NONE: DelaySegment = DelaySegment { from: Time::ZERO, until: Time::ZERO, curve: Parabola::NONE };
 
     /// The same at all times.
     pub fn constant(delay: Duration) -> DelaySegment {
@@ -39,22 +63,19 @@ impl DelaySegment {
     }
 
     fn level(start_ns: f64) -> DelaySegment {
-        DelaySegment { from: Time::ZERO, until: Time::MAX, start_ns, slope: 0.0, bend: 0.0 }
+        DelaySegment { from: Time::ZERO, until: Time::MAX, curve: Parabola { start_ns, ..Parabola::NONE } }
     }
 
     /// Delay of what departs at `t`, to the nearest nanosecond. Meant for `from <= t < until`.
     #[inline]
     pub fn at(&self, t: Time) -> Duration {
         debug_assert!(self.from <= t && t <= self.until, "{t:?} is outside of {self:?}");
-        // Never negative within the segment. A signed number is converted with one instruction, an unsigned one with
-        // six.
-        Duration::from_nanos((self.at_ns(t) + 0.5) as i64 as u64)
+        self.curve.at(t.since(self.from).as_nanos() as i64)
     }
 
-    #[inline]
+    #[cfg(test)]
     fn at_ns(&self, t: Time) -> f64 {
-        let since = t.since(self.from).as_nanos() as i64 as f64;
-        self.start_ns + (self.slope + self.bend * since) * since
+        self.curve.at_ns(t.since(self.from).as_nanos() as i64)
     }
 
     /// The segment of the delay between `a` and `b` that contains `at`.
@@ -85,9 +106,11 @@ impl DelaySegment {
         DelaySegment {
             from: Time::from_nanos(from),
             until: Time::from_nanos(until),
-            start_ns: start,
-            slope: (4.0 * middle - 3.0 * start - end) / length,
-            bend: (2.0 * start + 2.0 * end - 4.0 * middle) / (length * length),
+            curve: Parabola {
+                start_ns: start,
+                slope: (4.0 * middle - 3.0 * start - end) / length,
+                bend: (2.0 * start + 2.0 * end - 4.0 * middle) / (length * length),
+            },
         }
     }
 }
@@ -136,7 +159,7 @@ mod tests {
             assert!(segment.from <= t && t < segment.until);
             if let Some(last) = last {
                 assert_eq!(last.until, segment.from);
-                assert!((last.at_ns(last.until) - segment.start_ns).abs() < 1e-6, "segments join");
+                assert!((last.at_ns(last.until) - segment.curve.start_ns).abs() < 1e-6, "segments join");
             }
             let length = segment.until.since(segment.from).as_nanos();
             for eighth in 0..8 {

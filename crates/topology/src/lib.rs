@@ -36,7 +36,7 @@ mod topology;
 
 pub use beams::BeamOptions;
 pub use change::{Change, Handover, HandoverKind, Why};
-pub use delay::DelaySegment;
+pub use delay::{DelaySegment, Parabola};
 pub use error::TopologyError;
 pub use isl::NeighbourPlanes;
 pub use link::{LinkKind, NetworkLink};

@@ -120,7 +120,7 @@ impl Simulation {
         if let (Some(ttl), Some((link, end))) = (packet.ttl.checked_sub(1), next) {
             (packet.ttl, packet.to) = (ttl, self.far_end(link, end));
             for _ in 0..burst.count {
-                self.transmit(link.as_u32(), &packet);
+                self.transmit(link.as_u32(), &packet, to.index);
                 packet.seq += 1;
                 packet.number += 1;
             }

@@ -4,23 +4,24 @@
 //! The near end keeps a copy on the link until the arrival, so that it can tell what is on the link.
 
 use super::{Entry, Link};
-use crate::pool::{Entries, Pool};
+use crate::pool::{Entries, Front, Pool};
 use skyhop_base::Time;
 
 impl Link {
     /// The packets whose service does not begin before `from`, oldest first.
     pub fn entries_from<'a>(&self, pool: &'a Pool, from: Time) -> Entries<'a> {
-        self.line.iter_from(pool, from)
+        let any = !self.front.is_empty() && self.back.start(pool) >= from;
+        self.front.iter(pool).from(if any { from } else { Time::MAX })
     }
 
     /// The packets behind one of the link's, by its place ([`Entries::place`]); all of them without one.
     pub fn entries_behind<'a>(&self, pool: &'a Pool, place: Option<u32>) -> Entries<'a> {
-        place.map_or_else(|| self.line.iter(pool), |place| self.line.iter_behind(pool, place))
+        place.map_or_else(|| self.front.iter(pool), |place| Front::iter_behind(pool, place))
     }
 
     /// Copies the packets into the pool of another simulation, which takes the link.
     pub fn move_packets(&mut self, pool: &Pool, to: &mut Pool) {
-        self.line = self.line.moved(pool, to);
+        self.line_mut().move_to(pool, to);
     }
 
     /// When the first service from `from` on begins that is known.
@@ -31,8 +32,8 @@ impl Link {
     /// Takes the packets that arrive before `before` off the link. Gives how many they were.
     pub fn forget_arrived_before(&mut self, pool: &mut Pool, before: Time) -> usize {
         let mut forgotten = 0;
-        while let Some(packet) = self.arrived(pool).filter(|_| self.line.first_times().0 < before) {
-            self.forget_arrived(pool, packet.size);
+        while self.first_arrival().is_some_and(|(arrival, _)| arrival < before) {
+            self.forget_arrived(pool);
             forgotten += 1;
         }
         forgotten
@@ -46,11 +47,11 @@ impl Link {
     /// At the far end: a packet is on the link. Gives its arrival and its begin if it is the only one.
     pub fn receive(&mut self, pool: &mut Pool, entry: &Entry) -> Option<(Time, Time)> {
         debug_assert!(
-            self.line.iter(pool).last().is_none_or(|last| last.arrival <= entry.arrival),
+            self.front.iter(pool).last().is_none_or(|last| last.arrival <= entry.arrival),
             "overtaken: {entry:?}"
         );
         self.waiting_bytes = 0;
-        let is_alone = self.line.push_back(pool, &entry.packet, [entry.start, entry.arrival], false);
+        let is_alone = self.line_mut().push_back(pool, &entry.packet, [entry.start, entry.arrival]);
         is_alone.then_some((entry.arrival, entry.start))
     }
 }

@@ -69,7 +69,7 @@ impl Link {
 
     /// With deferred departures, every packet in the line is served, though it may wait for an opportunity.
     pub(super) fn all_begun(&mut self) {
-        self.line.waiting = 0;
+        self.line_mut().all_begun();
         self.waiting_bytes = 0;
     }
 

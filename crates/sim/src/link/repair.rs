@@ -26,7 +26,7 @@ use super::Link;
 use crate::deferred::DeferredQueue;
 use crate::errors::{Arrival, Losses};
 use crate::packet::{Flags, Packet};
-use crate::pool::{Fifo, Pool};
+use crate::pool::{Line, Pool};
 use crate::spec::{DeliveryOrder, FrameRepair, RepairConfig, Repeats};
 use skyhop_base::{Duration, Time};
 use std::collections::VecDeque;
@@ -521,6 +521,7 @@ impl Link {
     /// Puts arrived packets that wait for no earlier one on the link.
     fn pass_on(&mut self, pool: &mut Pool) {
         let Some(DeferredQueue { repairs: Some(repairs), .. }) = self.deferred.as_deref_mut() else { return };
+        let mut line = Line { front: &mut self.front, back: &mut self.back };
         if repairs.config.order == DeliveryOrder::AsItComes {
             let mut place = 0;
             while place < repairs.frames.len() {
@@ -530,13 +531,13 @@ impl Link {
                 }
                 let Some(frame) = repairs.frames.remove(place) else { break };
                 repairs.next = repairs.next.saturating_sub(usize::from(place < repairs.next));
-                pass((&mut self.line, pool), &mut self.last_arrival, &mut repairs.receptions, &frame);
+                pass((&mut line, pool), &mut self.last_arrival, &mut repairs.receptions, &frame);
             }
         }
         while repairs.frames.front().is_some_and(|frame| frame.outcome.is_some()) {
             let Some(frame) = repairs.frames.pop_front() else { break };
             repairs.next = repairs.next.saturating_sub(1);
-            pass((&mut self.line, pool), &mut self.last_arrival, &mut repairs.receptions, &frame);
+            pass((&mut line, pool), &mut self.last_arrival, &mut repairs.receptions, &frame);
         }
         self.all_begun();
     }
@@ -548,10 +549,15 @@ impl Link {
     }
 }
 
-fn pass((line, pool): (&mut Fifo, &mut Pool), last: &mut Time, receptions: &mut VecDeque<Reception>, frame: &Frame) {
+fn pass(
+    (line, pool): (&mut Line<'_>, &mut Pool),
+    last: &mut Time,
+    receptions: &mut VecDeque<Reception>,
+    frame: &Frame,
+) {
     let Some((time, reception)) = frame.outcome else { return };
     *last = time.max(*last);
-    line.push_back(pool, &frame.packet, [frame.start, *last], false);
+    line.push_back(pool, &frame.packet, [frame.start, *last]);
     receptions.push_back(reception);
 }
 

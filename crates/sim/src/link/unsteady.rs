@@ -11,8 +11,8 @@ impl Link {
     #[inline(never)]
     pub(super) fn begins_first(&self, scheduled: Time) -> bool {
         match self.pace.as_deref() {
-            Some(Pacemaker::Ns2Clock(pace)) => pace.has_begun(self.line.waiting as usize),
-            _ => !self.line.has_begun_any() || self.service_began <= scheduled,
+            Some(Pacemaker::Ns2Clock(pace)) => pace.has_begun(self.back.waiting as usize),
+            _ => !self.front.has_begun_any() || self.service_began <= scheduled,
         }
     }
 

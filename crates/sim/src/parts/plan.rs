@@ -128,7 +128,7 @@ pub(crate) fn plan(simulation: &Simulation, spec: &SimulationSpec, wish: Wish) -
 
 /// What it takes to offer a packet to a link, ns, if it need not wait.
 fn offer_ns(state: &LinkState) -> f64 {
-    match state.delay.get() {
+    match state.link.path.get() {
         Delay::Fixed(_) => OFFER_NS,
         Delay::Moving => OFFER_ISL_NS,
         Delay::Ground => OFFER_GROUND_NS,
@@ -220,7 +220,7 @@ impl Survey {
         let mut least: BTreeMap<(u32, u32), Duration> = BTreeMap::new();
         for (link, state) in simulation.links.iter().enumerate() {
             if let (Delay::Fixed(delay), Some(to)) =
-                (state.delay.get(), simulation.topology.links()[LinkId::from_usize(link)].to)
+                (state.link.path.get(), simulation.topology.links()[LinkId::from_usize(link)].to)
             {
                 let kept = least.entry((state.from, to.as_u32())).or_insert(delay);
                 *kept = (*kept).min(delay);
