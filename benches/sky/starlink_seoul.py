@@ -200,7 +200,7 @@ def wire(delay_ms: float, begin_s: float, keys: dict[str, Any]) -> dict[str, Any
 
 def keys_of(name: str, keys: dict[str, Any]) -> dict[str, Any]:
     """The keys for a file, which begins with what the files before it left of the volume."""
-    values = resolved({"profile": {"starlink": {"values": keys["values"]}}}, down=False)
+    values = resolved({"profile": {"starlink": {"values": keys["values"]}}}).up
     if (bucket := bucket_of(values, down=False)) is None:
         return keys
     limit = {"allowance": {**values["allowance"], "filled": round(left_of(bucket, name), 3)}}

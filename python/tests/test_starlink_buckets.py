@@ -46,14 +46,29 @@ def filled(one: Transfer, *others: Transfer, profile: dict[str, Any] | None = No
 
 def test_the_values_behind_a_set_are_the_engines() -> None:
     wire = {side: {"profile": {"starlink": {"values": "loaded"}}} for side in ("forward", "backward")}
-    up, down = (starlink_buckets.resolved(wire, down=down) for down in (False, True))
+    up, down = starlink_buckets.resolved(wire)
     assert up["rates"][-1] == "70 Mbit/s" and down["rates"][-1] == "370 Mbit/s"
-    assert up["rate_correlation"] == 0.06 and not starlink_links._rates_hold(wire, False)
-    own = starlink_links.sides({"values": "loaded", "direction": "down", "rate_correlation": 0.5})
-    assert starlink_links._rates_hold(own, True) and not starlink_links._rates_hold(own, False)
-    bucket = starlink_buckets.bucket_of(starlink_buckets.resolved(PROFILE, down=False), down=False)
+    assert up["rate_correlation"] == 0.06
+    assert starlink_buckets.resolved({"rate": "1 Mbit/s"}) == ({}, {})
+    values = starlink_buckets.resolved(PROFILE)
+    bucket = starlink_buckets.bucket_of(values.up, down=False)
     assert bucket == starlink_buckets.Bucket(rate_bps=2.4e6, bits=216e6, filled=1.0, loss=0.0, down=False)
-    assert starlink_buckets.bucket_of(starlink_buckets.resolved(PROFILE, down=True), down=True) is None
+    assert starlink_buckets.bucket_of(values.down, down=True) is None
+
+
+def test_the_correlation_of_rates_is_that_of_the_data() -> None:
+    own = starlink_links.sides({"values": "loaded", "direction": "down", "rate_correlation": 0.5})
+    down, up = (starlink_buckets.begin(sent(0, 8), [], own, down=down) for down in (True, False))
+    assert (down.rate_correlation, up.rate_correlation) == (0.5, 0.06)
+    full, emptied = (starlink_buckets.begin(sent(60, 8), others, PROFILE, down=False) for others in ([], [sent(0, 9)]))
+    assert full.rate_correlation == emptied.rate_correlation == 0.06
+
+
+def test_a_scenario_is_filled_in_once_for_a_transfer(monkeypatch: pytest.MonkeyPatch) -> None:
+    resolved, filled_in = starlink_buckets.resolved, []
+    monkeypatch.setattr(starlink_buckets, "resolved", lambda wire: filled_in.append(wire) or resolved(wire))
+    assert starlink_buckets.begin(sent(60, 8), [sent(0, 8)], PROFILE, down=False).begin_s == 0.0
+    assert len(filled_in) == 1
 
 
 def test_arrivals_take_tokens_and_time_brings_them() -> None:

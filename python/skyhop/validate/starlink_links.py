@@ -342,7 +342,7 @@ def _transfer(one: _Read, least_ms: float | None, begin: Begin) -> tuple[list[Ro
     profile, begin_s = begin.profile, begin.begin_s
     own_ms = transfer.least_rtt_ms if transfer.least_rtt_ms is not None else least_ms
     delay_ms = starlink_runs.delay_ms(transfer, down, control, own_ms, profile, begin_s=begin_s)
-    seeds = HELD_SEEDS if _rates_hold(profile, down) else TRANSFER_SEEDS
+    seeds = HELD_SEEDS if begin.rate_correlation >= HELD else TRANSFER_SEEDS
     runs = [
         starlink_runs.transfer_run(transfer, down, control, delay_ms, profile, seed=seed, begin_s=begin_s)
         for seed in seeds
@@ -380,11 +380,6 @@ def _transfer(one: _Read, least_ms: float | None, begin: Begin) -> tuple[list[Ro
         few = f"{transfer.packets} datagrams are too few to tell a loss"
         rows[0] = dataclasses.replace(rows[0], note=f"{rows[0].note}; {few}")
     return rows + _repeated(name, transfer, runs), mean
-
-
-def _rates_hold(profile: Mapping[str, Any], down: bool) -> bool:
-    """Whether the direction that carries the data keeps its rate over many slots."""
-    return float(starlink_buckets.resolved(profile, down=down).get("rate_correlation", 0.0)) >= HELD
 
 
 def _repeated(name: str, transfer: Transfer, runs: list[Simulated]) -> list[Row]:
