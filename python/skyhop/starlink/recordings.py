@@ -97,6 +97,11 @@ def read_round_trips(path: str | os.PathLike[str], *, start_unix_s: float | None
         )
     rows.sort()
     found = np.array(rows)
+    if not np.all((found[:, 0] >= UNIX_TIMES_S[0]) & (found[:, 0] <= UNIX_TIMES_S[1])):
+        raise ValueError(
+            f"{name}: the times from {found[0, 0]:.6g} to {found[-1, 0]:.6g} s are not Unix times, which the slots "
+            "need; ping writes them with -D, irtt with --clock=both"
+        )
     if np.all(np.isnan(found[:, 1])):
         raise ValueError(f"{name}: none of {len(rows)} round trips was answered")
     if (median_ms := float(np.nanmedian(found[:, 1]))) < _SHORTEST_MS:
@@ -269,12 +274,15 @@ def _irtt(text: str, name: str) -> list[tuple[float, float]]:
     trips = document.get("round_trips")
     if not isinstance(trips, list):
         raise ValueError(f"{name}: has no list round_trips, which irtt writes with `-o`")
-    rows = []
+    rows: list[tuple[float, float]] = []
     for trip in trips:
         try:
             sent_s = trip["timestamps"]["client"]["send"]["wall"] / 1e9
             is_lost = str(trip.get("lost")).lower() in ("true", "true_down", "true_up")
-            rows.append((sent_s, np.nan if is_lost else trip["delay"]["rtt"] / 1e6))
+            rtt_ms = np.nan if is_lost else trip["delay"]["rtt"] / 1e6
+            if not is_lost and not 0 < rtt_ms < np.inf:
+                raise ValueError(f"{name}: round trip {len(rows)} takes {rtt_ms:g} ms, which cannot be")
+            rows.append((sent_s, rtt_ms))
         except (KeyError, TypeError):
             raise ValueError(
                 f"{name}: round trip {len(rows)} has no send time or no delay; irtt writes times with --clock=both"
