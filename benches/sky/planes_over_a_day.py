@@ -66,7 +66,7 @@ def main() -> None:
 
 
 def scenario(name: str, shell: str, hours: int, duration_s: int, **keys: str) -> Scenario:
-    """+Grid over one shell, found `hours` after the begin; `keys` are others of the grid."""
+    """+Grid over one shell, found `hours` after the start; `keys` are others of the grid."""
     begin = datetime.fromisoformat(BEGIN.replace("Z", "+00:00")) + timedelta(hours=hours)
     return api.scenario(
         duration=f"{duration_s} s",

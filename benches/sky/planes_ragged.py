@@ -109,7 +109,7 @@ def others(name: str, shell: str, terminals: int) -> None:
 
 
 def found(name: str, shell: str, hours: int) -> dict[str, Any]:
-    """The planes of a shell some hours after the begin."""
+    """The planes of a shell some hours after the start."""
     begin = datetime.fromisoformat(BEGIN.replace("Z", "+00:00")) + timedelta(hours=hours)
     shells = json.loads(planes_scenario(name, begin.strftime("%Y-%m-%dT%H:%M:%SZ")).planes_json())["shells"]
     return next(one for one in shells if one["name"] == shell)

@@ -326,7 +326,7 @@ def evidence() -> None:
     volumes = [(one.before_mbps - rate) * one.fall_s / 8 for one in FLOODS]
     mean, half = mean_and_interval(volumes)
     after_edges = [int(one.begin_s + one.fall_s - 12) % 15 for one in (*FLOODS, JUDGING_FLOOD)]
-    print("falls after the begin of their slot, s:", *after_edges)
+    print("falls after the start of their slot, s:", *after_edges)
     print("beyond it before, MB:", *(f"{one:.0f}" for one in volumes), f"mean {mean:.0f} ± {half:.0f} (95 %)")
 
 

@@ -104,7 +104,7 @@ def test_transfers_that_iperf3_or_a_flow_did_not_finish_are_told(tmp_path: Path)
     (tmp_path / "cases.csv").write_text(cases)
     rows = starlink_links.starlink(tmp_path)
     notes = {row.case: row.note for row in rows if row.measure == "goodput"}
-    assert "a flow ended 10 s after the begin" in notes["four.json"]
+    assert "a flow ended 10 s after the start" in notes["four.json"]
     assert "iperf3 ended early after 30 s, which count: control socket has closed" in notes["cut.json"]
     assert "ended" not in notes["one.json"]
     assert not [row for row in rows if row.measure == "ratio of flows"]

@@ -78,7 +78,7 @@ def fit_grants(times_ms: Floats, *, draws: int = 200, seed: int = 1) -> GrantsFi
     """Fits opportunities of a busy uplink; 90 % intervals come from draws of whole seconds, with replacement.
 
     A burst begins with an opportunity after a whole ms without one. The shift of a burst counts from the mean phase of
-    its second, because the begin of a period cannot be seen. Raises ValueError where no period shows.
+    its second, because the start of a period cannot be seen. Raises ValueError where no period shows.
     """
     begins, spans = _bursts(times_ms)
     windows = [begins[begins // WINDOW_MS == n] for n in np.unique(begins // WINDOW_MS)]

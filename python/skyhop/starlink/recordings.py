@@ -33,7 +33,7 @@ _NUMBERS = 65_536
 #: Where more of the rows of a CSV share their time with others, its clock is too coarse to tell answers apart.
 _COARSE = 0.01
 
-#: A jump of the numbers by more than this is looked at: it may be the begin of another run of ping.
+#: A jump of the numbers by more than this is looked at: it may be the start of another run of ping.
 _JUMP = 100
 
 _ANSWER = re.compile(r"^(?:\[(\d+(?:\.\d+)?)\])?.*\bicmp_seq[= ](\d+)\b.*\btime[=<]\s*([\d.]+)\s*ms(.*)$")

@@ -1,4 +1,4 @@
-"""How full the token bucket of a link is when a recorded transfer begins, and the link with so full a bucket.
+"""How full the token bucket of a link is when a recorded transfer starts, and the link with so full a bucket.
 
 Only the engine knows the values behind a set, so they come from a scenario that it has filled in.
 """
@@ -42,7 +42,7 @@ class Bucket:
 
 
 @dataclass(frozen=True)
-class Begin:
+class LinkAtStart:
     """How a transfer finds its link."""
 
     profile: Mapping[str, Any]
@@ -85,7 +85,9 @@ def bucket_of(values: Mapping[str, Any], *, down: bool) -> Bucket | None:
     )  # fmt: skip
 
 
-def begin(transfer: Transfer, others: Sequence[Transfer], profile: Mapping[str, Any], *, down: bool) -> Begin:
+def link_at_start(
+    transfer: Transfer, others: Sequence[Transfer], profile: Mapping[str, Any], *, down: bool
+) -> LinkAtStart:
     """How a transfer finds its link after those of `others`, of the same place and direction, that began earlier.
 
     What arrived of these has taken tokens, and others came since. Before the first of them the bucket is as full as the
@@ -96,7 +98,7 @@ def begin(transfer: Transfer, others: Sequence[Transfer], profile: Mapping[str, 
     rate_correlation = float(own.get("rate_correlation", 0.0))
     bucket = bucket_of(own, down=down)
     if bucket is None:
-        return Begin(profile, None, "", rate_correlation)
+        return LinkAtStart(profile, None, "", rate_correlation)
     earlier = [one for one in others if one.start_s < transfer.start_s]
     share = bucket.filled
     if earlier:
@@ -110,8 +112,8 @@ def begin(transfer: Transfer, others: Sequence[Transfer], profile: Mapping[str, 
         why = "which is assumed: no transfer of this place and direction that can be read began before"
     note = f"{bucket} begins {'full' if share == 1 else f'{share:.0%} full'}, {why}"
     if share == bucket.filled == 1:
-        return Begin(profile, None, note, rate_correlation)
-    return Begin(_at_its_begin(profile, values, transfer, bucket, share), 0.0, note, rate_correlation)
+        return LinkAtStart(profile, None, note, rate_correlation)
+    return LinkAtStart(_from_its_start(profile, values, transfer, bucket, share), 0.0, note, rate_correlation)
 
 
 def _end_s(one: Transfer) -> float:
@@ -150,10 +152,10 @@ def _sent(one: Transfer) -> Floats:
     return np.concatenate([warm_up, found], axis=1)
 
 
-def _at_its_begin(
+def _from_its_start(
     profile: Mapping[str, Any], values: Resolved, transfer: Transfer, bucket: Bucket, share: float
 ) -> dict[str, Any]:
-    """The wire with t = 0 at the begin of the transfer: its bucket fills from t = 0 on. The slots move with it."""
+    """The wire with t = 0 at the start of the transfer: its bucket fills from t = 0 on. The slots move with it."""
     found = dict(profile)
     for side, own in (("forward", values.up), ("backward", values.down)):
         every_s, at_s = durations.seconds(own["every"]), durations.seconds(own["at"])

@@ -26,7 +26,7 @@ from skyhop.starlink.measuring import FIRST_S, LEAST_FOR_LOSS, SLOT_S, by_the_cl
 from skyhop.starlink.recordings import Floats, Recording
 from skyhop.starlink.transfers import Transfer
 from skyhop.validate import starlink_buckets, starlink_cases, starlink_runs
-from skyhop.validate.starlink_buckets import Begin
+from skyhop.validate.starlink_buckets import LinkAtStart
 from skyhop.validate.starlink_cases import Case
 from skyhop.validate.starlink_runs import Simulated
 
@@ -145,8 +145,8 @@ def starlink(
                 rows[number] = _round_trips(case.recording, one, profile)
             else:
                 others = [other.transfer for other in found.values() if isinstance(other, _Read) and _alike(one, other)]
-                begin = starlink_buckets.begin(one.transfer, others, profile, down=one.down)
-                rows[number], ours_bps = _transfer(one, least.get(case.place), begin)
+                link = starlink_buckets.link_at_start(one.transfer, others, profile, down=one.down)
+                rows[number], ours_bps = _transfer(one, least.get(case.place), link)
         except ValueError as error:
             rows[number] = [_unread(case, str(error))]
             continue
@@ -224,7 +224,7 @@ def _read(case: Case, root: Path) -> _Read:
         notes.append(f"iperf3 ended early after {transfer.duration_s:.0f} s, which count: {transfer.error}")
     if math.isfinite(transfer.all_until_s):
         notes.append(
-            f"a flow ended {transfer.all_until_s:.0f} s after the begin, but the simulated ones go on; its ratio to "
+            f"a flow ended {transfer.all_until_s:.0f} s after the start, but the simulated ones go on; its ratio to "
             "other numbers of flows is left out"
         )
     # Recordings are made at the terminal, where nothing else is said.
@@ -336,13 +336,13 @@ def _on_loss(recording: Recording, *, told: bool) -> str:
     return f"{by_clock}; {'the others count' if told else f'the other {few}'}"
 
 
-def _transfer(one: _Read, least_ms: float | None, begin: Begin) -> tuple[list[Row], float]:
+def _transfer(one: _Read, least_ms: float | None, link: LinkAtStart) -> tuple[list[Row], float]:
     """Rows of a transfer, and the mean goodput over the seeds in bit/s."""
     transfer, down, control = one.transfer, one.down, one.control
-    profile, begin_s = begin.profile, begin.begin_s
+    profile, begin_s = link.profile, link.begin_s
     own_ms = transfer.least_rtt_ms if transfer.least_rtt_ms is not None else least_ms
     delay_ms = starlink_runs.delay_ms(transfer, down, control, own_ms, profile, begin_s=begin_s)
-    seeds = HELD_SEEDS if begin.rate_correlation >= HELD else TRANSFER_SEEDS
+    seeds = HELD_SEEDS if link.rate_correlation >= HELD else TRANSFER_SEEDS
     runs = [
         starlink_runs.transfer_run(transfer, down, control, delay_ms, profile, seed=seed, begin_s=begin_s)
         for seed in seeds
@@ -357,7 +357,7 @@ def _transfer(one: _Read, least_ms: float | None, begin: Begin) -> tuple[list[Ro
         share = 100 * half / mean
         known = f"± {share:.0f} %" if share >= 1 else "less than ± 1 %"
         note += f"; the mean of {len(runs)} runs is known to {known} (95 %)"
-    notes = "; ".join(filter(None, [*one.notes, note, begin.note]))
+    notes = "; ".join(filter(None, [*one.notes, note, link.note]))
     rows = [_row(name, "goodput", transfer.mean_bps, mean, notes)]
     per_second = np.concatenate([run.per_second_bps for run in runs])
     theirs = transfer.per_second()

@@ -132,7 +132,7 @@ class Simulated:
     mean_bps: float
     per_second_bps: Floats
     resends_s: Floats
-    """Times since the full minute before the begin, s, at which the senders repeat lost segments. None for UDP."""
+    """Times since the full minute before the start, s, at which the senders repeat lost segments. None for UDP."""
     resent: float
     """Segments that were sent again, over those delivered; NaN without any."""
     lost: float
