@@ -526,6 +526,24 @@ def test_round_trips_of_ping_and_irtt_need_unix_times_and_lengths_that_can_be(tm
             starlink.read_round_trips(file)
 
 
+def test_a_part_has_round_trips_enough_or_is_refused(tmp_path: Path) -> None:
+    lines = [f"{START_S + n / 5},{30 if n < 300 else -1}" for n in range(500)]
+    (tmp_path / "a.csv").write_text("\n".join(["unix_time_s,rtt_ms", *lines]))
+    (tmp_path / "cases.csv").write_text(f"{HEADER}a.csv,ping-csv,0,0,bent-pipe,,,,,\n")
+    whole = starlink.read_round_trips(tmp_path / "a.csv")
+    assert whole.part(0.3, 0.5).sent_s.size == 100
+    for part, said in (((0.1, 0.2), "50 round trips, 50 of them"), ((0.75, 1.0), "125 round trips, 0 of them")):
+        with pytest.raises(ValueError, match=rf"a.csv: the part from .* has {said} answered; 100 are needed"):
+            whole.part(*part)
+        (row,) = starlink_links.starlink(tmp_path, part=part)
+        assert row.measure == "can be read" and said in row.note
+    # Transfers are compared whole.
+    (tmp_path / "a.json").write_text(json.dumps(iperf3(1, 20e6, 5)))
+    (tmp_path / "cases.csv").write_text(f"{HEADER}a.json,iperf3,0,0,bent-pipe,up,cubic,,,\n")
+    with pytest.raises(ValueError, match=r"cases.csv: the part from 0.5 to 1 would have no effect"):
+        starlink_links.starlink(tmp_path, part=(0.5, 1.0))
+
+
 def test_damaged_files_are_refused(tmp_path: Path) -> None:
     packed = bytearray(gzip.compress("".join(f"{n * n}\n" for n in range(5000)).encode()))
     packed[200] ^= 0xFF

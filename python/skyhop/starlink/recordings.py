@@ -59,10 +59,20 @@ class Recording:
     rtt_ms: Floats
 
     def part(self, begin: float, end: float) -> Recording:
-        """From the share `begin` to the share `end` of its round trips, in the order of time."""
+        """From the share `begin` to the share `end` of its round trips, in the order of time.
+
+        Raises ValueError for a part of fewer than 100 round trips, or without an answer.
+        """
         n = self.sent_s.size
         kept = slice(round(begin * n), round(end * n))
-        return Recording(self.name, self.sent_s[kept], self.rtt_ms[kept])
+        found = Recording(self.name, self.sent_s[kept], self.rtt_ms[kept])
+        if found.sent_s.size < LEAST or np.all(np.isnan(found.rtt_ms)):
+            answered = np.count_nonzero(~np.isnan(found.rtt_ms))
+            raise ValueError(
+                f"{self.name}: the part from {begin:g} to {end:g} has {found.sent_s.size} round trips, {answered} of "
+                f"them answered; {LEAST} are needed, with an answer"
+            )
+        return found
 
 
 @dataclass(frozen=True)

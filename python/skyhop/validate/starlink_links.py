@@ -120,12 +120,17 @@ def starlink(
     over other paths that began at `NEW_FROM_S` or later by their own clock, else `VALUES`. `part` is
     the share of each recording of round trips, from where to where in time, so that a fit can be judged on what it did
     not see. A recording that cannot be read has one row that says why, and the others are compared all the same. Raises
-    ValueError for a folder without a `cases.csv` that can be read.
+    ValueError for a folder without a `cases.csv` that can be read, and for a `part` of a folder without round trips.
     """
     root = Path(folder)
     found: dict[int, Recording | _Read] = {}
     rows: dict[int, list[Row]] = {}
     cases = starlink_cases.cases(root)
+    if part != (0.0, 1.0) and not any(case.kind in starlink_cases.ROUND_TRIPS for case in cases):
+        raise ValueError(
+            f"{root / 'cases.csv'}: the part from {part[0]:g} to {part[1]:g} would have no effect: it is one of round "
+            "trips, and transfers are compared whole"
+        )
     for number, case in enumerate(cases):
         try:
             if case.kind in starlink_cases.ROUND_TRIPS:
