@@ -10,6 +10,7 @@ their names. The delay of the wire is the one at which the least smoothed round 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any
@@ -171,10 +172,10 @@ def fall(received_mbps: Any) -> tuple[float, float, float]:
     return float(at), float(received_mbps[:at].mean()), float(received_mbps[at:].mean())
 
 
-def left_of(bucket: Bucket, name: str) -> float:
-    """The share of a bucket that is there when a file begins, by what the files before it received."""
+def left_of(bucket: Bucket, name: str, others: Sequence[Upload | Flood]) -> float:
+    """The share of a bucket that is there when a file begins, by what those of the other files before it received."""
     at_s = began_s(name)
-    before = [one for one in (*FITTED, *JUDGING, *FLOODS) if began_s(one.name) < at_s]
+    before = [one for one in others if began_s(one.name) < at_s]
     if not before:
         return bucket.filled
     begins = np.array([began_s(one.name) for one in before])
@@ -198,18 +199,22 @@ def wire(delay_ms: float, begin_s: float, keys: dict[str, Any]) -> dict[str, Any
     }
 
 
-def keys_of(name: str, keys: dict[str, Any]) -> dict[str, Any]:
-    """The keys for a file, which begins with what the files before it left of the volume."""
+def keys_of(
+    name: str, keys: dict[str, Any], others: Sequence[Upload | Flood] = (*FITTED, *JUDGING, *FLOODS)
+) -> dict[str, Any]:
+    """The keys for a file, which begins with what those of the other files before it left of the volume."""
     values = resolved({"profile": {"starlink": {"values": keys["values"]}}}).up
     if (bucket := bucket_of(values, down=False)) is None:
         return keys
-    limit = {"allowance": {**values["allowance"], "filled": round(left_of(bucket, name), 3)}}
+    limit = {"allowance": {**values["allowance"], "filled": round(left_of(bucket, name, others), 3)}}
     return {**keys, "own": {**limit, **keys.get("own", {})}}
 
 
-def simulated(one: Upload, keys: dict[str, Any], seed: int) -> tuple[float, float, float]:
-    """Mbit/s of all flows, % of segments sent again, mean smoothed round trip in ms."""
-    own = keys_of(one.name, keys)
+def simulated(one: Upload, own: dict[str, Any], seed: int) -> tuple[float, float, float]:
+    """Mbit/s of all flows, % of segments sent again, mean smoothed round trip in ms.
+
+    `own` are the keys for this file, as `keys_of` gives them.
+    """
 
     def run(delay_ms: float, length_s: float) -> Any:
         flow = {"from": "terminal", "to": "server", "tcp": {"name": one.control, "send_buffer": "16 MB"}}
@@ -282,7 +287,8 @@ def table(uploads: list[Upload], keys: dict[str, Any], seeds: range) -> dict[str
     print("| upload | goodput, Mbit/s | off | sent again, % | mean smoothed round trip, ms |\n|---|---|---:|---|---|")
     means: dict[str, list[tuple[float, float]]] = {}
     for one in uploads:
-        found = np.array([simulated(one, keys, seed) for seed in seeds])
+        own = keys_of(one.name, keys)
+        found = np.array([simulated(one, own, seed) for seed in seeds])
         cells = [
             spread(list(column), mean_and_interval(list(column))[1], digits)
             for column, digits in zip(found.T, (1, 2, 0), strict=True)

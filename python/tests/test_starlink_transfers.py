@@ -205,6 +205,23 @@ def test_what_a_server_printed_is_read(tmp_path: Path) -> None:
     assert read({**back, "server_output_text": "interrupt"}).retransmits is None
 
 
+def test_names_of_kernel_modules_are_those_of_controls(tmp_path: Path) -> None:
+    """Hosts with several versions of BBR call version 1 `bbr1`, and iperf3 reports the name of the module."""
+    cases = HEADER
+    for name, module, said in (("one", "bbr1", "bbr"), ("two", "bbr", "bbr1"), ("three", "BBR1", "cubic")):
+        document = iperf3(1, 20e6, 20)
+        document["end"]["sender_tcp_congestion"] = module
+        (tmp_path / f"{name}.json").write_text(json.dumps(document))
+        cases += f"{name}.json,iperf3,0,0,bent-pipe,up,{said},1,,\n"
+    (tmp_path / "cases.csv").write_text(cases)
+    rows = [row for row in starlink_links.starlink(tmp_path) if row.measure in ("goodput", "can be read")]
+    assert [row.measure for row in rows] == ["goodput"] * 3, [row.note for row in rows]
+    assert len({row.simulated for row in rows}) == 1
+    assert "the file says bbr1, which is bbr here" in rows[0].note and "cases.csv says" not in rows[0].note
+    assert "which is bbr here" not in rows[1].note and "cases.csv says" not in rows[1].note
+    assert "cases.csv says cubic, the file bbr, which counts" in rows[2].note
+
+
 def test_events_of_eight_flows_are_judged_beside_one(tmp_path: Path) -> None:
     """`--json-stream`, one event a line, with intervals of a tenth; writes are so large that streams miss intervals."""
     cases = HEADER

@@ -51,6 +51,9 @@ HELD_SEEDS = range(1, 21)
 #: Neighbouring slots whose rates correlate as much have them for minutes.
 HELD = 0.5
 
+#: Names of modules of the kernel, which iperf3 reports, and what these controls are called here.
+MODULES = {"bbr1": "bbr"}
+
 #: Rates of seconds that scatter less than this share of their mean are those of a sender that keeps its rate.
 STEADY = 0.05
 
@@ -222,8 +225,11 @@ def _read(case: Case, root: Path) -> _Read:
     notes = []
     if case.flows is not None and case.flows != transfer.streams:
         notes.append(f"cases.csv says {case.flows} flows, the file {transfer.streams}, which counts")
-    control = (transfer.control or case.control or "cubic").lower()
-    if case.control and case.control != control:
+    said = (transfer.control or case.control or "cubic").lower()
+    control = MODULES.get(said, said)
+    if control != said:
+        notes.append(f"{'the file' if transfer.control else 'cases.csv'} says {said}, which is {control} here")
+    if case.control and MODULES.get(case.control, case.control) != control:
         notes.append(f"cases.csv says {case.control}, the file {control}, which counts")
     if transfer.error:
         notes.append(f"iperf3 ended early after {transfer.duration_s:.0f} s, which count: {transfer.error}")
