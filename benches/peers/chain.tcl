@@ -161,7 +161,7 @@ proc mark {} {
     set cpu_at_mark [cpu_seconds]
 }
 
-# What the queue held before does not count: the sum begins anew.
+# What the queue held before does not count: the sum starts again from zero.
 proc forget_queue {} {
     global option queue_integral
     $queue_integral newpoint $option(queue_from) [$queue_integral set lasty_]

@@ -62,16 +62,16 @@ def row(label: str, constellation: dict[str, Any]) -> None:
         stations={"a": {"city": "London", "antennas": 40}, "b": {"city": "New York City", "antennas": 40}},
         flows=[{"name": "f", "from": "a", "to": "b", "tcp": "reno", "application": "ftp"}],
     )
-    (way,) = json.loads(scenario.paths_json(STEP_S))
-    changes, rtts = dict(way["paths"]), [2e-6 * delay for delay in way["delays_ns"] if delay is not None]
+    (path,) = json.loads(scenario.paths_json(STEP_S))
+    changes, rtts = dict(path["paths"]), [2e-6 * delay for delay in path["delays_ns"] if delay is not None]
     hops, nodes = [], []
-    for n, delay in enumerate(way["delays_ns"]):
+    for n, delay in enumerate(path["delays_ns"]):
         nodes = changes.get(n, nodes)
         hops += [len(nodes) - 1] if delay is not None else []
     print(
         f"| {label} | {min(hops)} to {max(hops)}, median {statistics.median(hops):g} | "
         f"{min(rtts):.1f} to {max(rtts):.1f}, median {statistics.median(rtts):.1f} | "
-        f"{len(way['delays_ns']) - len(rtts)} of {len(way['delays_ns'])} |"
+        f"{len(path['delays_ns']) - len(rtts)} of {len(path['delays_ns'])} |"
     )
 
 

@@ -49,24 +49,24 @@ def main() -> None:
         )
     print("\n| London to New York | links | hops | RTT, ms | without a path |\n|---|---|---:|---:|---:|")
     for name, shell_name in rows:
-        ways = {
+        by_kind = {
             label: over(scenario(name, shell_name, 0, 24 * 3600 + LOOK_S, **keys), STEP_S)
             for label, keys in KINDS.items()
         }
         for hours in (0, *HOURS):
             first_step = hours * 3600 // STEP_S
             cell = f"`{Path(name).name}`, after {hours} h"
-            for label, found in ways.items():
-                row(cell, label, found[first_step : first_step + LOOK_S // STEP_S])
+            for label, steps in by_kind.items():
+                row(cell, label, steps[first_step : first_step + LOOK_S // STEP_S])
                 cell = ""
             if hours:
-                recomputed_ways = over(scenario(name, shell_name, hours, LOOK_S), STEP_S)
-                row("", "recomputed", recomputed_ways[: LOOK_S // STEP_S])
+                steps = over(scenario(name, shell_name, hours, LOOK_S), STEP_S)
+                row("", "recomputed", steps[: LOOK_S // STEP_S])
     print("", *told, sep="\n")
 
 
 def scenario(name: str, shell: str, hours: int, duration_s: int, **keys: str) -> Scenario:
-    """+Grid over one shell, found `hours` after the begin; `keys` are others of the grid."""
+    """+Grid over one shell, found `hours` after the start; `keys` are others of the grid."""
     begin = datetime.fromisoformat(BEGIN.replace("Z", "+00:00")) + timedelta(hours=hours)
     return api.scenario(
         duration=f"{duration_s} s",
@@ -101,20 +101,20 @@ def changes(of: Scenario, plane_of: dict[str, int]) -> tuple[int, int]:
 
 def over(of: Scenario, step_s: int) -> list[tuple[int, float] | None]:
     """Hops and round trip in ms at each step; None without a path."""
-    (way,) = json.loads(of.paths_json(step_s))
-    changes: dict[int, list[str]] = dict(way["paths"])
+    (path,) = json.loads(of.paths_json(step_s))
+    changes: dict[int, list[str]] = dict(path["paths"])
     found: list[tuple[int, float] | None] = []
     nodes: list[str] = []
-    for n, delay in enumerate(way["delays_ns"]):
+    for n, delay in enumerate(path["delays_ns"]):
         nodes = changes.get(n, nodes)
         found.append(None if delay is None else (len(nodes) - 1, 2e-6 * delay))
     return found
 
 
-def row(label: str, links: str, ways: list[tuple[int, float] | None]) -> None:
+def row(label: str, links: str, steps: list[tuple[int, float] | None]) -> None:
     """Prints a line of the second table."""
-    hops, rtts = zip(*[way for way in ways if way], strict=True)
-    without = f"{ways.count(None)} of {len(ways)}"
+    hops, rtts = zip(*[step for step in steps if step], strict=True)
+    without = f"{steps.count(None)} of {len(steps)}"
     print(
         f"| {label} | {links} | {min(hops)} to {max(hops)}, median {statistics.median(hops):g} | "
         f"{min(rtts):.1f} to {max(rtts):.1f}, median {statistics.median(rtts):.1f} | {without} |",

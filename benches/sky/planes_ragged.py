@@ -90,7 +90,7 @@ def others(name: str, shell: str, terminals: int) -> None:
     begun, last, counts = Counter[str](), dict[str, set[tuple[str, str]]](), dict[str, int]()
     for now in at:
         phase = {a: b for one in now["planes"] for a, b in zip(one["satellites"], one["phases_deg"], strict=True)}
-        ways = [
+        candidates = [
             (apart, n, other)
             for n, (one, there, reach) in enumerate(asks)
             for other in there
@@ -98,7 +98,7 @@ def others(name: str, shell: str, terminals: int) -> None:
             and one in phase
             and (apart := abs((phase[one] - phase[other] + 180) % 360 - 180)) <= reach
         ]
-        links = {"most served": most(ways, free), "nearest, recomputed": nearest(ways, free)}
+        links = {"most served": most(candidates, free), "nearest, recomputed": nearest(candidates, free)}
         chosen = {label: {(asks[n][0], other) for n, other in pairs} for label, pairs in links.items()}
         for label, pairs in chosen.items():
             begun[label] += len(pairs - last.get(label, pairs))
@@ -109,27 +109,27 @@ def others(name: str, shell: str, terminals: int) -> None:
 
 
 def found(name: str, shell: str, hours: int) -> dict[str, Any]:
-    """The planes of a shell some hours after the begin."""
+    """The planes of a shell some hours after the start."""
     begin = datetime.fromisoformat(BEGIN.replace("Z", "+00:00")) + timedelta(hours=hours)
     shells = json.loads(planes_scenario(name, begin.strftime("%Y-%m-%dT%H:%M:%SZ")).planes_json())["shells"]
     return next(one for one in shells if one["name"] == shell)
 
 
-def most(ways: list[tuple[float, int, str]], free: int) -> set[tuple[int, str]]:
+def most(candidates: list[tuple[float, int, str]], free: int) -> set[tuple[int, str]]:
     """As many satellites as possible, at the least sum of squares: a flow of the least cost."""
     graph = networkx.DiGraph()
-    for apart, n, other in ways:
+    for apart, n, other in candidates:
         graph.add_edge("from", n, capacity=1, weight=0)
         graph.add_edge(n, other, capacity=1, weight=round(1000 * apart**2))
         graph.add_edge(other, "to", capacity=free, weight=0)
     flow = networkx.max_flow_min_cost(graph, "from", "to")
-    return {(n, other) for _, n, other in ways if flow[n][other]}
+    return {(n, other) for _, n, other in candidates if flow[n][other]}
 
 
-def nearest(ways: list[tuple[float, int, str]], free: int) -> set[tuple[int, str]]:
+def nearest(candidates: list[tuple[float, int, str]], free: int) -> set[tuple[int, str]]:
     """The nearest first."""
     taken, chosen = Counter[str](), dict[int, str]()
-    for _, n, other in sorted(ways):
+    for _, n, other in sorted(candidates):
         if n not in chosen and taken[other] < free:
             chosen[n] = other
             taken[other] += 1
@@ -186,13 +186,13 @@ def begins(of: Scenario, plane_of: dict[str, int]) -> int:
 
 def row(cell: str, label: str, of: Scenario) -> None:
     """Prints a line of the second table."""
-    (way,) = json.loads(of.paths_json(STEP_S))
-    changes, rtts = dict(way["paths"]), [2e-6 * delay for delay in way["delays_ns"] if delay is not None]
+    (path,) = json.loads(of.paths_json(STEP_S))
+    changes, rtts = dict(path["paths"]), [2e-6 * delay for delay in path["delays_ns"] if delay is not None]
     hops, nodes = [], []
-    for n, delay in enumerate(way["delays_ns"]):
+    for n, delay in enumerate(path["delays_ns"]):
         nodes = changes.get(n, nodes)
         hops += [len(nodes) - 1] if delay is not None else []
-    total = len(way["delays_ns"])
+    total = len(path["delays_ns"])
     if not rtts:
         print(f"| {cell} | {label} | – | – | {total} of {total} |", flush=True)
         return

@@ -74,8 +74,8 @@ def path_rtt_ms(latitude_deg: float, away_deg: float) -> Floats:
         links=[{"between": ["gateway", "pop"], "rate": "10 Gbit/s", "delay": "0 ms"}],
         flows=[{"name": "f", "from": "terminal", "to": "pop", "tcp": "reno", "application": "ftp"}],
     )
-    (way,) = json.loads(scenario.paths_json(SLOT_S))
-    delays: list[Any] = way["delays_ns"]
+    (path,) = json.loads(scenario.paths_json(SLOT_S))
+    delays: list[Any] = path["delays_ns"]
     return np.array([np.nan if one is None else 2e-6 * one for one in delays])
 
 

@@ -203,7 +203,7 @@ def keys_of(
     name: str, keys: dict[str, Any], others: Sequence[Upload | Flood] = (*FITTED, *JUDGING, *FLOODS)
 ) -> dict[str, Any]:
     """The keys for a file, which begins with what those of the other files before it left of the volume."""
-    values = resolved({"profile": {"starlink": {"values": keys["values"]}}}, down=False)
+    values = resolved({"profile": {"starlink": {"values": keys["values"]}}}).up
     if (bucket := bucket_of(values, down=False)) is None:
         return keys
     limit = {"allowance": {**values["allowance"], "filled": round(left_of(bucket, name, others), 3)}}
@@ -332,7 +332,7 @@ def evidence() -> None:
     volumes = [(one.before_mbps - rate) * one.fall_s / 8 for one in FLOODS]
     mean, half = mean_and_interval(volumes)
     after_edges = [int(one.begin_s + one.fall_s - 12) % 15 for one in (*FLOODS, JUDGING_FLOOD)]
-    print("falls after the begin of their slot, s:", *after_edges)
+    print("falls after the start of their slot, s:", *after_edges)
     print("beyond it before, MB:", *(f"{one:.0f}" for one in volumes), f"mean {mean:.0f} ± {half:.0f} (95 %)")
 
 

@@ -14,7 +14,7 @@ PLACES = BENCHES.parent / "crates/scenario/data/places.csv"
 HYPATIA = """\
 # The load of Hypatia (Kassing et al., IMC 2020) in size: Telesat's polar shell, 27 x 13 satellites, 100 cities, each
 # the sender of one NewReno flow and the receiver of another, all links 10 Mbit/s with room for 100 packets, everything
-# looked at anew every 100 ms. Written by sky/workloads.py.
+# renewed every 100 ms. Written by sky/workloads.py.
 duration = "120 s"
 profile = "rfc"
 routing = { every = "100 ms" }

@@ -38,7 +38,7 @@ JUDGED_FROM = 1001
 
 
 class Link(NamedTuple):
-    """A link by way of a geostationary satellite."""
+    """A link over a geostationary satellite."""
 
     rate_mbps: float
     #: Share of packets that the channel loses.

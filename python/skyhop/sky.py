@@ -194,7 +194,7 @@ def passes(
     table = terminal.table("satellite", f"rise{utc}", f"set{utc}", "minutes", "highest (°)", "azimuth at rise (°)")
     for one in found:
         rise, set_ = ((one[f"{key}_utc"] or f"{one[f'{key}_s']:.0f} s")[:19] for key in ("rise", "set"))
-        # A satellite in sight at the begin rises before it, and one in sight at the end sets after it.
+        # A satellite in sight at the start rises before it, and one in sight at the end sets after it.
         rise = f"< {rise}" if one["rise_s"] <= 0 else rise
         set_ = f"> {set_}" if one["set_s"] >= scenario.duration_s else set_
         minutes = (one["set_s"] - one["rise_s"]) / 60

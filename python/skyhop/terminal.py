@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 import os
@@ -118,11 +119,13 @@ def shares(option: str, text: str) -> tuple[float, float]:
 
 
 def print_json(value: Any) -> None:
-    """Prints a value as JSON, which has neither infinity nor NaN: they become null."""
+    """Prints a value, which may hold dataclasses, as JSON. It has neither infinity nor NaN: they become null."""
     typer.echo(json.dumps(_finite(value), indent=2, ensure_ascii=False))
 
 
 def _finite(value: Any) -> Any:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        value = dataclasses.asdict(value)
     if isinstance(value, Mapping):
         return {key: _finite(one) for key, one in value.items()}
     if isinstance(value, list | tuple):

@@ -264,8 +264,8 @@ def test_planes_that_drift_apart_within_a_run_are_told(tmp_path: Path) -> None:
     assert said(6, pair_every="0 s") == []
     # Links that follow need no warning, unless they look too rarely.
     assert said(48) == [] and said(48, pair_every="6 h") == []
-    (seldom,) = said(48, pair_every="8 h")
-    assert "paired anew every 28800 s only" in seldom and "after 6.4 h" in seldom
+    (rare,) = said(48, pair_every="8 h")
+    assert "paired again only every 28800 s" in rare and "after 6.4 h" in rare
 
 
 def test_links_between_planes_that_drift_follow_the_phases(tmp_path: Path) -> None:

@@ -88,6 +88,7 @@ def test_a_wrong_rtt_or_route_is_told(copy: Path) -> None:
         ("rtt", 5, "400000000,nan", "does not have a round-trip time"),
         ("rtt", 5, "400000000,-5", "does not have a round-trip time"),
         ("rtt", 5, "300000000,5", "times have to increase"),
+        ("rtt", 22, "1000000000000000,5", "are more than 1000000 instants"),
         ("path", 1, "0,abc", "numbers of nodes from 1173 to 1241"),
         ("path", 1, "0,1173-184-1240", "numbers of nodes from 1173 to 1241"),
         ("path", 2, "0,1173-184-183-217-1241", "times have to increase"),
@@ -124,11 +125,37 @@ def test_hypatias_own_files_say_the_same(copy: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("isls.txt", "0 1 2\n", "isls.txt: '0 1 2' is not the numbers of two satellites"),
+        ("isls.txt", "0 x\n", "isls.txt: '0 x' is not the numbers of two satellites"),
+        ("tles.txt", "", "tles.txt: needs the number of planes"),
+        ("tles.txt", "0 0\n", "tles.txt: needs the number of planes"),
+        ("tles.txt", "1 1\na\nb\nc\n", "tles.txt: 'b' has no epoch in its columns 19 to 32"),
+        ("ground_stations_top_100.txt", "0,A,1.0.0,1.0,0\n", "is not id,name,latitude,longitude,elevation"),
+    ],
+)
+def test_files_of_hypatia_that_cannot_be_read_are_named(copy: Path, name: str, text: str, said: str) -> None:
+    (copy / "tles.txt").write_text("1 1\nn-0\n" + "\n".join(route_pairs._sky(copy).tles.splitlines()[1:3]))
+    (copy / "isls.txt").write_text("0 0\n")
+    (copy / "description.txt").write_text("max_gsl_length_m=1260000.0\nmax_isl_length_m=5014000\n")
+    (copy / name).write_text(text)
+    answer = CliRunner().invoke(cli.app, ["validate", "routes", "--reference", str(copy)])
+    assert answer.exit_code == 2 and said in " ".join(answer.output.split()), answer.output
+
+
+@pytest.mark.parametrize(
     ("before", "after", "said"),
     [
         ("inclination 51.9 degrees", "inclined", "does not say the inclination"),
         ("34 planes of 34 satellites", "some planes", 'the planes ("34 planes of 34 satellites")'),
         ("node id = 1156 + id", "node id = 1000 + id", "stations begin at node 1000, but there are 1156"),
+        (
+            "34 planes of 34 satellites",
+            "0 planes of 34 satellites",
+            "0 planes of 34 satellites: a constellation needs one",
+        ),
+        ("epoch 2000-01-01", "epoch 2000-13-01", "the epoch 2000-13-01"),
     ],
 )
 def test_a_readme_that_leaves_something_out_is_refused(copy: Path, before: str, after: str, said: str) -> None:

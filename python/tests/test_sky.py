@@ -155,7 +155,7 @@ def test_presets_have_passes_too_and_mistakes_are_named() -> None:
 def test_passes_say_what_was_in_sight_before_and_stays() -> None:
     shown = call("passes", "--station", "Quito", "--constellation", "o3b", "--hours", "3").stdout.splitlines()
     rows = [line.split() for line in shown if "o3b-" in line]
-    # 20 satellites that are in sight for 108 min each 18 min: six at the begin, six at the end, and none of the same.
+    # 20 satellites that are in sight for 108 min each 18 min: six at the start, six at the end, and none of the same.
     assert sum(row[1] == "<" for row in rows) == 6 and sum(">" in row for row in rows) == 6
     assert not any(row[1] == "<" and ">" in row for row in rows)
 

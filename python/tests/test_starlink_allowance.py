@@ -33,7 +33,7 @@ def flood(
     hour: float, *, seed: int = 1, rate: str = "12 Mbit/s", bucket: dict[str, Any] | None = None, slots: int = 20,
     **keys: Any,
 ) -> Transfer:  # fmt: skip
-    """A flood over fast slots, with a bucket or without; its begin is a full minute."""
+    """A flood over fast slots, with a bucket or without; its start is a full minute."""
     profile = {**LIVELY, **FAST, **({"allowance": bucket} if bucket else {}), **keys}
     found = loaded(profile, slots=slots, rate=rate, payload="1172 B", seed=seed)
     return dataclasses.replace(found, name=f"flood-{hour:g}", start_s=transfer(hour, 1.0).start_s)
@@ -62,7 +62,7 @@ def test_floods_tell_the_bucket_that_limits_them_and_the_rates_before_it_does() 
     assert found.rates_mbps[0] > 4.7 and found.rates_mbps[-1] < 9.3
     text = starlink.capacity_table(found)
     assert "allowance = { rate = " in text and "flood-0: an allowance limits it from" in text
-    assert "taken for full at the begin of flood-0" in text
+    assert "taken for full at the start of flood-0" in text
     profile = text.replace("[starlink]", "[links.forward.profile.starlink]")
     wire = "[[links]]\nbetween = ['a', 'b']\ndelay = '1 ms'\nbackward.rate = '1 Mbit/s'"
     scenario = f"duration = '1 s'\n{wire}\n{profile}"
@@ -150,10 +150,10 @@ def test_the_first_flood_begins_part_full_only_if_the_others_say_so() -> None:
     first = flood(0, rate="6 Mbit/s", bucket={**BUCKET, "filled": 0.6})
     alone = fitted(first)
     assert alone.allowance_mb == pytest.approx(16.2, rel=0.01)
-    assert "taken for full at the begin of flood-0: else its volume is larger" in " ".join(alone.notes)
+    assert "taken for full at the start of flood-0: else its volume is larger" in " ".join(alone.notes)
     found = fitted(first, flood(1, seed=3, rate="5 Mbit/s", bucket=BUCKET))
     assert found.allowance_mb == pytest.approx(27, rel=0.01)
-    assert "flood-0: the allowance had 60% of its volume at the begin" in " ".join(found.notes)
+    assert "flood-0: the allowance had 60% of its volume at the start" in " ".join(found.notes)
     # Two hours fill the bucket before a later flood, so two volumes contradict one bucket.
     later = fitted(
         flood(0, seed=3, rate="5 Mbit/s", bucket=BUCKET), dataclasses.replace(first, start_s=first.start_s + 7200)

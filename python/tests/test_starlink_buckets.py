@@ -38,22 +38,39 @@ def sent(begin_s: float, mbps: float, seconds: int = 60, **values: Any) -> Trans
 
 
 def filled(one: Transfer, *others: Transfer, profile: dict[str, Any] | None = None, down: bool = False) -> float:
-    """How full the bucket is at the begin of a transfer."""
-    begin = starlink_buckets.begin(one, others, profile or PROFILE, down=down)
-    side = begin.profile["backward" if down else "forward"]["profile"]["starlink"]
+    """How full the bucket is at the start of a transfer."""
+    link = starlink_buckets.link_at_start(one, others, profile or PROFILE, down=down)
+    side = link.profile["backward" if down else "forward"]["profile"]["starlink"]
     return float(side["allowance"].get("filled", 1.0))
 
 
 def test_the_values_behind_a_set_are_the_engines() -> None:
     wire = {side: {"profile": {"starlink": {"values": "loaded"}}} for side in ("forward", "backward")}
-    up, down = (starlink_buckets.resolved(wire, down=down) for down in (False, True))
+    up, down = starlink_buckets.resolved(wire)
     assert up["rates"][-1] == "70 Mbit/s" and down["rates"][-1] == "370 Mbit/s"
-    assert up["rate_correlation"] == 0.06 and not starlink_links._rates_hold(wire, False)
-    own = starlink_links.sides({"values": "loaded", "direction": "down", "rate_correlation": 0.5})
-    assert starlink_links._rates_hold(own, True) and not starlink_links._rates_hold(own, False)
-    bucket = starlink_buckets.bucket_of(starlink_buckets.resolved(PROFILE, down=False), down=False)
+    assert up["rate_correlation"] == 0.06
+    assert starlink_buckets.resolved({"rate": "1 Mbit/s"}) == ({}, {})
+    values = starlink_buckets.resolved(PROFILE)
+    bucket = starlink_buckets.bucket_of(values.up, down=False)
     assert bucket == starlink_buckets.Bucket(rate_bps=2.4e6, bits=216e6, filled=1.0, loss=0.0, down=False)
-    assert starlink_buckets.bucket_of(starlink_buckets.resolved(PROFILE, down=True), down=True) is None
+    assert starlink_buckets.bucket_of(values.down, down=True) is None
+
+
+def test_the_correlation_of_rates_is_that_of_the_data() -> None:
+    own = starlink_links.sides({"values": "loaded", "direction": "down", "rate_correlation": 0.5})
+    down, up = (starlink_buckets.link_at_start(sent(0, 8), [], own, down=down) for down in (True, False))
+    assert (down.rate_correlation, up.rate_correlation) == (0.5, 0.06)
+    full, emptied = (
+        starlink_buckets.link_at_start(sent(60, 8), others, PROFILE, down=False) for others in ([], [sent(0, 9)])
+    )
+    assert full.rate_correlation == emptied.rate_correlation == 0.06
+
+
+def test_a_scenario_is_filled_in_once_for_a_transfer(monkeypatch: pytest.MonkeyPatch) -> None:
+    resolved, filled_in = starlink_buckets.resolved, []
+    monkeypatch.setattr(starlink_buckets, "resolved", lambda wire: filled_in.append(wire) or resolved(wire))
+    assert starlink_buckets.link_at_start(sent(60, 8), [sent(0, 8)], PROFILE, down=False).begin_s == 0.0
+    assert len(filled_in) == 1
 
 
 def test_arrivals_take_tokens_and_time_brings_them() -> None:
@@ -89,33 +106,33 @@ def test_two_transfers_at_once_take_the_tokens_once() -> None:
 
 def test_the_note_says_how_full_the_bucket_is_and_why() -> None:
     one = sent(120, 8)
-    alone = starlink_buckets.begin(one, [], PROFILE, down=False)
+    alone = starlink_buckets.link_at_start(one, [], PROFILE, down=False)
     assert alone.profile is PROFILE and alone.begin_s is None
     assert alone.note.startswith("the allowance of 27 MB beyond 2.4 Mbit/s begins full, which is assumed: no transfer")
-    later = starlink_buckets.begin(one, [sent(30, 4.8)], PROFILE, down=False)
+    later = starlink_buckets.link_at_start(one, [sent(30, 4.8)], PROFILE, down=False)
     assert "begins 67% full" in later.note and "the last, up-30, ended 30 s before" in later.note
     assert later.begin_s == 0.0
-    again = starlink_buckets.begin(one, [sent(0, 4.8)], PROFILE, down=False)
+    again = starlink_buckets.link_at_start(one, [sent(0, 4.8)], PROFILE, down=False)
     assert "begins full, by what arrived" in again.note and again.begin_s is None
-    at_once = starlink_buckets.begin(one, [sent(100, 4.8)], PROFILE, down=False)
+    at_once = starlink_buckets.link_at_start(one, [sent(100, 4.8)], PROFILE, down=False)
     assert "the last, up-100, had not ended" in at_once.note
-    assert starlink_buckets.begin(one, [sent(30, 4.8)], PROFILE, down=True).note == ""
+    assert starlink_buckets.link_at_start(one, [sent(30, 4.8)], PROFILE, down=True).note == ""
     # A fit may say that the bucket was not full before the first of them.
     half = starlink_links.sides({**VALUES, "allowance": {**ALLOWANCE, "filled": 0.5}})
-    begin = starlink_buckets.begin(one, [], half, down=False)
-    assert "begins 50% full, which is assumed" in begin.note and begin.begin_s == 0.0
+    link = starlink_buckets.link_at_start(one, [], half, down=False)
+    assert "begins 50% full, which is assumed" in link.note and link.begin_s == 0.0
     assert filled(one, sent(-3600, 1), profile=half) == 1
 
 
 def test_slots_move_with_the_begin_and_both_directions_keep_them() -> None:
-    begin = starlink_buckets.begin(sent(110, 8), [sent(30, 8)], PROFILE, down=False)
+    link = starlink_buckets.link_at_start(sent(110, 8), [sent(30, 8)], PROFILE, down=False)
     # 110 s after a full minute is second 50; the next edge is at second 57.
-    sides = [begin.profile[side]["profile"]["starlink"] for side in ("forward", "backward")]
+    sides = [link.profile[side]["profile"]["starlink"] for side in ("forward", "backward")]
     assert [one["at"] for one in sides] == ["7.000000 s", "7.000000 s"]
     assert "allowance" not in sides[1]
     down = {"values": "loaded", "direction": "down", "allowance": ALLOWANCE}
-    begin = starlink_buckets.begin(sent(110, 8), [sent(30, 8)], starlink_links.sides(down), down=True)
-    assert begin.profile["backward"]["profile"]["starlink"]["allowance"]["filled"] < 1
+    link = starlink_buckets.link_at_start(sent(110, 8), [sent(30, 8)], starlink_links.sides(down), down=True)
+    assert link.profile["backward"]["profile"]["starlink"]["allowance"]["filled"] < 1
     # Segments sent again are placed in the minute of the recording, whenever the simulated flow starts.
     tcp = sent(110, 6, seconds=20, streams=1, control="cubic")
     lost = {"errors": [{"trace": {"during": [["3 s", "3.2 s"]]}}]}

@@ -500,6 +500,50 @@ def test_times_that_slots_cannot_be_told_from_are_refused(tmp_path: Path, time: 
         starlink.read_round_trips(tmp_path / "a.csv")
 
 
+def test_round_trips_of_ping_and_irtt_need_unix_times_and_lengths_that_can_be(tmp_path: Path) -> None:
+    """`ts -s` writes the time since the start in the same brackets, and irtt may have a monotonic clock."""
+    file = tmp_path / "x"
+
+    def ping(begin_s: float) -> str:
+        lines = [f"[{begin_s + n / 5:.3f}] 64 bytes from 1.1.1.1: icmp_seq={n} ttl=63 time=30 ms" for n in range(200)]
+        return "\n".join(lines)
+
+    def irtt(begin_s: float, rtt_ns: float = 3e7) -> str:
+        walls = [1e9 * (begin_s + n / 5) for n in range(200)]
+        trips = [{"timestamps": {"client": {"send": {"wall": wall}}}, "delay": {"rtt": 3e7}} for wall in walls]
+        return json.dumps({"round_trips": [*trips[:7], {**trips[7], "delay": {"rtt": rtt_ns}}, *trips[8:]]})
+
+    for text in (ping(START_S), irtt(START_S)):
+        file.write_text(text)
+        assert starlink.read_round_trips(file).rtt_ms.tolist() == pytest.approx([30] * 200)
+    for text in (ping(0), irtt(0), irtt(START_S * 1000)):
+        file.write_text(text)
+        with pytest.raises(ValueError, match=r"x: the times from .* are not Unix times, which the slots need"):
+            starlink.read_round_trips(file)
+    for rtt_ns in (-3e7, 0, math.inf, math.nan):
+        file.write_text(irtt(START_S, rtt_ns))
+        with pytest.raises(ValueError, match=r"round trip 7 takes .* ms, which cannot be"):
+            starlink.read_round_trips(file)
+
+
+def test_a_part_has_round_trips_enough_or_is_refused(tmp_path: Path) -> None:
+    lines = [f"{START_S + n / 5},{30 if n < 300 else -1}" for n in range(500)]
+    (tmp_path / "a.csv").write_text("\n".join(["unix_time_s,rtt_ms", *lines]))
+    (tmp_path / "cases.csv").write_text(f"{HEADER}a.csv,ping-csv,0,0,bent-pipe,,,,,\n")
+    whole = starlink.read_round_trips(tmp_path / "a.csv")
+    assert whole.part(0.3, 0.5).sent_s.size == 100
+    for part, said in (((0.1, 0.2), "50 round trips, 50 of them"), ((0.75, 1.0), "125 round trips, 0 of them")):
+        with pytest.raises(ValueError, match=rf"a.csv: the part from .* has {said} answered; 100 are needed"):
+            whole.part(*part)
+        (row,) = starlink_links.starlink(tmp_path, part=part)
+        assert row.measure == "can be read" and said in row.note
+    # Transfers are compared whole.
+    (tmp_path / "a.json").write_text(json.dumps(iperf3(1, 20e6, 5)))
+    (tmp_path / "cases.csv").write_text(f"{HEADER}a.json,iperf3,0,0,bent-pipe,up,cubic,,,\n")
+    with pytest.raises(ValueError, match=r"cases.csv: the part from 0.5 to 1 would have no effect"):
+        starlink_links.starlink(tmp_path, part=(0.5, 1.0))
+
+
 def test_damaged_files_are_refused(tmp_path: Path) -> None:
     packed = bytearray(gzip.compress("".join(f"{n * n}\n" for n in range(5000)).encode()))
     packed[200] ^= 0xFF

@@ -104,7 +104,7 @@ def test_transfers_that_iperf3_or_a_flow_did_not_finish_are_told(tmp_path: Path)
     (tmp_path / "cases.csv").write_text(cases)
     rows = starlink_links.starlink(tmp_path)
     notes = {row.case: row.note for row in rows if row.measure == "goodput"}
-    assert "a flow ended 10 s after the begin" in notes["four.json"]
+    assert "a flow ended 10 s after the start" in notes["four.json"]
     assert "iperf3 ended early after 30 s, which count: control socket has closed" in notes["cut.json"]
     assert "ended" not in notes["one.json"]
     assert not [row for row in rows if row.measure == "ratio of flows"]
@@ -258,3 +258,38 @@ def test_events_of_eight_flows_are_judged_beside_one(tmp_path: Path) -> None:
     (tmp_path / "cut.json").write_text(text[:-200])
     with pytest.raises(ValueError, match=r"line 202: not an event of `iperf3 --json-stream`.*cut off"):
         starlink.read_transfer(tmp_path / "cut.json")
+
+
+@pytest.mark.parametrize("began_s", [100, 1.8e12, 1e18])
+def test_a_transfer_without_a_unix_time_is_refused_and_the_others_are_judged(tmp_path: Path, began_s: float) -> None:
+    """Such a clock puts the slots anywhere, and took the whole folder with it where it had no year."""
+    (tmp_path / "sound.json").write_text(json.dumps(iperf3(1, 20e6, 5)))
+    document = iperf3(1, 20e6, 5)
+    document["start"]["timestamp"]["timesecs"] = began_s
+    (tmp_path / "odd.json").write_text(json.dumps(document))
+    lines = [f"{name}.json,iperf3,{n},0,bent-pipe,up,cubic,,,\n" for n, name in enumerate(("sound", "odd"))]
+    (tmp_path / "cases.csv").write_text(HEADER + "".join(lines))
+    rows = starlink_links.starlink(tmp_path)
+    (note,) = [row.note for row in rows if row.case == "odd.json"]
+    assert f"start.timestamp.timesecs is {began_s:.10g}, which is not the Unix time" in note
+    assert any(row.case == "sound.json" and row.measure == "goodput" for row in rows)
+
+
+@pytest.mark.parametrize(("place", "begin_s"), [(0, -5), (3, -5), (3, 2), (3, 1e12), (3, 1e300)])
+def test_intervals_that_do_not_follow_one_another_are_refused(tmp_path: Path, place: int, begin_s: float) -> None:
+    document = iperf3(1, 20e6, 5)
+    document["intervals"][place]["sum"]["start"] = begin_s
+    (tmp_path / "x.json").write_text(json.dumps(document))
+    with pytest.raises(ValueError, match=rf"the interval {place + 1} of 5 begins at .* follow one another from 0 s on"):
+        starlink.read_transfer(tmp_path / "x.json")
+
+
+def test_the_delay_of_a_transfer_with_a_long_warm_up_is_found_after_it(tmp_path: Path) -> None:
+    """`-O 35`: the trial of 30 s ended within the warm-up, and the delay was NaN."""
+    document = iperf3(1, 20e6, 38, omit=35)
+    for n, interval in enumerate(document["intervals"]):
+        interval["sum"] |= {"omitted": n < 35, "start": float(n if n < 35 else n - 35)}
+    (tmp_path / "x.json").write_text(json.dumps(document))
+    (tmp_path / "cases.csv").write_text(f"{HEADER}x.json,iperf3,0,0,bent-pipe,up,cubic,,,\n")
+    (row,) = [row for row in starlink_links.starlink(tmp_path) if row.measure == "goodput"]
+    assert "ms by the least round trip in this file" in row.note and row.simulated > 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,16 @@ def test_no_period_is_no_fit() -> None:
     even = np.sort(np.floor(generator.uniform(0, 30_000, 6000)))
     with pytest.raises(ValueError, match="no period of grants shows"):
         starlink.fit_grants(even, draws=0)
+
+
+def test_too_short_a_part_is_no_fit_of_grants(tmp_path: Path) -> None:
+    file = tmp_path / "x.txt"
+    file.write_text("\n".join(f"{time:g}" for time in opportunities(np.array([0.0, 1.0, 2.0]))))
+    for part, span in (("0.5-0.5000001", "0"), ("0.5-0.6", r"\d")):
+        answer = CliRunner().invoke(cli.app, ["fit", "starlink", "--grants", str(file), "--part", part])
+        said = " ".join(answer.output.split())
+        assert answer.exit_code == 2, answer.output
+        assert re.search(rf"{span}\S* s of opportunities are too short for grants: 10 s are needed", said), said
 
 
 @pytest.mark.parametrize(
@@ -122,6 +133,7 @@ def test_transfers_that_tell_no_hours_are_refused() -> None:
 
     said([transfer(n, 1e8) for n in range(5)], "5 hours of the day are not enough")
     said([transfer(n, 1e8) for n in range(12)], "12 hours in a row")
+    said([transfer(n, 1e8 if n != 5 else 0.0) for n in range(24)], r"5.json: nothing arrived, which tells an outage")
     said([transfer(n, 1e8) for n in range(23)] + [transfer(23, 1e8, reverse=False)], "fit them apart")
     said([transfer(n, 1e8, offered_bps=5e6) for n in range(24)], "`-b` gave")
 

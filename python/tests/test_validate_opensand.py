@@ -51,6 +51,11 @@ def test_a_skipped_download_agrees_with_nothing() -> None:
         ("1,nan,1,geo,0,10,0", "finite"),
         ("1,1,a,geo,0,10,0", "could not convert"),
         ("1,1,1,geo,0,10,0.1", "no download without loss"),
+        ("1,1,1,geo,0,10", "loss '' is not a percentage"),
+        ("1,1,1,geo,0,10,0^-1", "is not a percentage"),
+        ("1,1,1,geo,0,10,-1^0.5", "is not a percentage"),
+        ("1,1,-1,geo,0,10,0", "not below 0, found those of second 1: -1 and 1 kbit/s"),
+        ("1,0,1,geo,0,10,0", "quic geo 0 % has no goodput with which to compare ours"),
     ],
 )
 def test_a_wrong_table_is_refused_with_its_place(tmp_path: Path, row: str, words: str) -> None:

@@ -141,7 +141,7 @@ def licences() -> Findings:
 
 
 def is_allowed(expression: str) -> bool:
-    """Whether an SPDX expression leaves a way with licences of the list only. Crates once wrote `/` for OR."""
+    """Whether licences of the list alone satisfy an SPDX expression. Crates once wrote `/` for OR."""
     words = re.findall(r"[()]|[^\s()]+", expression.replace("/", " OR "))
     if not words:
         return False

@@ -46,7 +46,7 @@ def death(stack: str, control: str, window: str, size: str | None, runtime: str)
         flow["application"] = {"ftp": {"bytes": size}}
     run = skyhop.run({"duration": "30 s", "links": [link], "flows": [flow]})
     if any("ended after" in warning and _ENDED.search(warning) is None for warning in run.warnings):
-        raise RuntimeError(f"{stack} {control} {window}: ended in another way: {run.warnings}")
+        raise RuntimeError(f"{stack} {control} {window}: ended for another reason: {run.warnings}")
     found = [match[1] for match in map(_ENDED.search, run.warnings) if match]
     return f"{float(found[0]):.1f} s" if found else "lives"
 

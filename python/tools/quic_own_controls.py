@@ -24,7 +24,7 @@ IN_A_ROW: list[dict[str, Any]] = [
 GENTLE = {"cubic": {"beta": 0.875, "ecn_beta": 0.875}}
 
 #: picoquic's receiver acknowledges about every seventh packet here, by picoquic's own rule.
-SELDOM: dict[str, Any] = {"ack_every": 8}
+RARE_ACKS: dict[str, Any] = {"ack_every": 8}
 
 #: The stack, its control, the stack that ours runs in with its options, ours with its options, and what is lost.
 Row = tuple[str, str, tuple[str, dict[str, Any]], Any, str]
@@ -35,10 +35,10 @@ ROWS: tuple[Row, ...] = (
     ("noq", "cubic", ("noq", {}), "cubic", "one"),
     # No control of ours runs in picoquic.
     ("picoquic", "newreno", ("quinn", {}), "reno", "one"),
-    ("picoquic", "newreno", ("quinn", SELDOM), "reno", "one"),
+    ("picoquic", "newreno", ("quinn", RARE_ACKS), "reno", "one"),
     ("picoquic", "cubic", ("quinn", {}), "cubic", "one"),
-    ("picoquic", "cubic", ("quinn", SELDOM), "cubic", "four"),
-    ("picoquic", "cubic", ("quinn", SELDOM), GENTLE, "four"),
+    ("picoquic", "cubic", ("quinn", RARE_ACKS), "cubic", "four"),
+    ("picoquic", "cubic", ("quinn", RARE_ACKS), GENTLE, "four"),
 )
 
 

@@ -122,6 +122,8 @@ COMPILER: list[Step] = [
             "--workspace",
             "--no-deps",
             "--locked",
+            # With the features of the lint, whose dependencies are compiled by now.
+            *features(),
             "--config",
             'build.rustdocflags = ["-D", "warnings"]',
         ],

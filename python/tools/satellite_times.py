@@ -25,7 +25,7 @@ class Path100MB(NamedTuple):
 
     #: Its tests.
     tests: str
-    #: Mbit/s of the data's direction and of the way back.
+    #: Mbit/s in the direction of the data, and in that of the ACKs.
     rate: int
     back: int
     #: Seconds that picoquic allows itself, by congestion control.

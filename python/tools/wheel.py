@@ -43,7 +43,7 @@ tcp = "newreno"
 
 FIGURE = "import skyhop; skyhop.run('scenario.toml').plot.cwnd().savefig('cwnd.svg')"
 
-#: Seconds of CPU from the begin of the installation to the first figure. Time by the clock is printed, too, but depends
+#: Seconds of CPU from the start of the installation to the first figure. Time by the clock is printed, too, but depends
 #: on the network and on what else the machine does.
 MOST_S = 60.0
 

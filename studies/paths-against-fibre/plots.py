@@ -14,7 +14,7 @@ from skyhop.report import study_figure
 )  # fmt: skip
 def pairs(results: pl.DataFrame) -> Figure:
     kinds = {"satellites": "satellites", "fibre": "fibre"}
-    found = results.filter(pl.col("way") == "links")
+    found = results.filter(pl.col("over") == "links")
     both = [found.filter(pl.col("metric") == name).with_columns(kind=pl.lit(name)) for name in kinds]
     long = pl.concat(both).with_columns(metric=pl.lit("rtt"))
     return plots.dots_by(

@@ -221,7 +221,7 @@ struct Seen {
     idle: u64,
     hops: u64,
     refused: BTreeMap<String, u64>,
-    /// When the last line of progress was written, s since the begin.
+    /// When the last line of progress was written, s since the start.
     told_s: u64,
 }
 

@@ -71,9 +71,9 @@ fn measure(spec: &QueueSpec, arrivals: &[OfferedPacket], link: Rate) -> Result<(
     for _ in 0..RUNS {
         let mut discipline = spec.build(Time::ZERO).map_err(|error| error.to_string())?;
         let start = ProcessTime::now();
-        let fates = replay(&mut *discipline, arrivals, &schedule, end, &mut Stream::new(1, "bench", "draws"));
+        let packets = replay(&mut *discipline, arrivals, &schedule, end, &mut Stream::new(1, "bench", "draws"));
         rates.push(f64::from(PACKETS) / start.elapsed().as_secs_f64() / 1e6);
-        let lost = fates.iter().filter(|fate| !matches!(fate.end, End::Delivered | End::Waiting)).count();
+        let lost = packets.iter().filter(|packet| !matches!(packet.end, End::Delivered | End::Waiting)).count();
         dropped = lost as f64 / f64::from(PACKETS);
     }
     rates.sort_by(f64::total_cmp);

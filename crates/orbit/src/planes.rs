@@ -479,7 +479,7 @@ fn shell(clusters: Vec<Cluster>) -> (FoundShell, Vec<Body>, Vec<(Body, LeftOut)>
 fn by_node(mut bodies: Vec<Body>, gap_deg: f64) -> Vec<(Vec<Body>, bool)> {
     let ahead = |a: &Body, b: &Body| turn(b.place.node_deg - a.place.node_deg);
     let count = bodies.len();
-    // Begin behind the widest gap, so that no group lies across the begin.
+    // Begin behind the widest gap, so that no group lies across the start.
     let gap_before = |n: usize| match count {
         1 => 360.0,
         _ => ahead(&bodies[(n + count - 1) % count], &bodies[n]),

@@ -224,7 +224,7 @@ pub(crate) struct LinuxPie {
     delay: i64,
     delay_before: i64,
     burst: u64,
-    /// The last departure, or the begin of a measurement of the rate.
+    /// The last departure, or the start of a measurement of the rate.
     departed: Option<u64>,
     measured: Option<u64>,
     /// Bytes per tick with [`RATE_SHIFT`] bits of fraction; 0 when not known.

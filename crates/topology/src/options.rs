@@ -62,12 +62,12 @@ impl Unpaired {
     pub const MOST_TERMINALS: u32 = 16;
 }
 
-/// When satellites of neighbouring planes are paired anew. Only pairs by phase follow, those of one slot do not.
+/// When satellites of neighbouring planes are paired again. Only pairs by phase follow, those of one slot do not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pairing {
-    /// Phases are looked at, at every multiple of this.
+    /// Phases are checked at every multiple of this.
     pub every: Duration,
-    /// The last look is at this time at the latest: all links of a run are laid out at its start.
+    /// The last check is at this time at the latest: all links of a run are laid out at its start.
     pub until: Time,
 }
 

@@ -1,4 +1,4 @@
-//! Links between planes that drift against each other: who is paired anew, and when.
+//! Links between planes that drift against each other: which planes are paired again, and when.
 //!
 //! Planes at different altitudes move at different speeds, so the two satellites of a pair drift apart. At regular
 //! times (`Pairing::every`) the pairs are compared with those that [`by_phase`] would find now. The engine's links are
@@ -14,7 +14,7 @@ use skyhop_base::{Index, Time};
 use skyhop_orbit::{PhaseInFlight, turn_between};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Two planes are paired anew where that brings a satellite of the smaller plane nearer to its partner by more than
+/// Two planes are paired again where that brings a satellite of the smaller plane nearer to its partner by more than
 /// this share of the spacing of the larger plane, and lowers the sum of all squared differences by more than this share
 /// of the squared spacing. Evenly spaced planes then change when partners are 5/8 of the spacing apart; the new ones
 /// are 3/8 apart, a quarter of the spacing from changing back. Ragged planes change from half a spacing on.

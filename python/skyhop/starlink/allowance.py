@@ -25,7 +25,7 @@ from skyhop.starlink.transfers import CARRIED, Transfer
 Bools = npt.NDArray[np.bool_]
 Places = npt.NDArray[np.intp]
 
-#: Intervals nearer to an edge tell no fall, s: iperf3 tells the begin of a transfer in whole seconds.
+#: Intervals nearer to an edge tell no fall, s: iperf3 tells the start of a transfer in whole seconds.
 NEAR_S = 1.0
 
 #: So much of a slot must lie on either side of a fall, s, beyond `NEAR_S`. A clock that is off moves the edges.
@@ -96,7 +96,7 @@ class _Series:
 
     name: str
     begin_s: float
-    """Unix time of the begin, before the warm-up."""
+    """Unix time of the start, before the warm-up."""
     ends_s: Floats
     """From the end of the warm-up."""
     lengths_s: Floats
@@ -240,7 +240,7 @@ class _Bucket:
         return float(np.mean(list(self.volumes.values())))
 
     def _begins(self, rate: Floats, volume: float) -> dict[int, Floats]:
-        """Megabits that are missing at the begin of each transfer, for each `rate`."""
+        """Megabits that are missing at the start of each transfer, for each `rate`."""
         begins: dict[int, Floats] = {}
         most = np.full(rate.size, volume)
         missing, since_s = np.zeros(rate.size), -math.inf
@@ -357,9 +357,9 @@ class _Bucket:
         first = self.every[self.order[0]].name
         if self.part_full is not None:
             share = self.volumes[self.part_full] / self.volume
-            notes.append(f"{first}: the allowance had {share:.0%} of its volume at the begin, as the others tell.")
+            notes.append(f"{first}: the allowance had {share:.0%} of its volume at the start, as the others tell.")
         else:
-            notes.append(f"The allowance is taken for full at the begin of {first}: else its volume is larger.")
+            notes.append(f"The allowance is taken for full at the start of {first}: else its volume is larger.")
         notes += [
             f"{self.every[place].name}: falls to the rate of the allowance after {value / 8:.3g} MB beyond it, which "
             "is not its volume, so the level counts as rates of slots."
@@ -442,7 +442,7 @@ def _is_told(series: _Series) -> bool:
 
 
 def _missing(series: _Series, rate: Floats, volume: Floats, at_begin: Floats) -> Floats:
-    """Tokens that are missing in the bucket at the begin and after each interval, in Mbit: a row for each bucket."""
+    """Tokens that are missing in the bucket at the start and after each interval, in Mbit: a row for each bucket."""
     missing = np.empty((rate.size, series.mbps.size + 1))
     missing[:, 0] = now = np.clip(at_begin, 0.0, volume)
     for n, (mbps, length_s) in enumerate(zip(series.mbps, series.lengths_s, strict=True)):

@@ -49,7 +49,7 @@ class Changes:
     share: float
     """The part of the slots; 0 where none is claimed."""
     times_s: Floats
-    """Quantiles of the time from the begin of a slot to its change; evenly in the slot where none is claimed."""
+    """Quantiles of the time from the start of a slot to its change; evenly in the slot where none is claimed."""
     each: Floats
     """By slot: the probability of a change in each part of the slot; without a claim 0."""
 

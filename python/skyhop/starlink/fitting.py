@@ -137,7 +137,7 @@ class Fit:
     reroute: float = 0.0
     """Probability that a slot changes its path; 0 where no change is claimed."""
     reroute_at_s: tuple[float, ...] = ()
-    """Quantiles of the time from the begin of a slot to its change."""
+    """Quantiles of the time from the start of a slot to its change."""
     stay: float = 0.0
     """Probability that a slot keeps the path of the one before; 0 where none is claimed."""
     in_flight_loss: float = 0.0
@@ -306,7 +306,7 @@ def _others(correlation: float, stay: float) -> float:
 
 
 def _neighbours(slots: Sequence[Slotted], kept: Sequence[Slotted], numbers: Floats) -> Places:
-    """Places of neighbouring slots, a row for each two, of which the first has its end and the second its begin."""
+    """Places of neighbouring slots, a row for each two, of which the first has its end and the second its start."""
     found = [
         (n, n + 1)
         for n in range(len(slots) - 1)

@@ -78,8 +78,12 @@ def fit_grants(times_ms: Floats, *, draws: int = 200, seed: int = 1) -> GrantsFi
     """Fits opportunities of a busy uplink; 90 % intervals come from draws of whole seconds, with replacement.
 
     A burst begins with an opportunity after a whole ms without one. The shift of a burst counts from the mean phase of
-    its second, because the begin of a period cannot be seen. Raises ValueError where no period shows.
+    its second, because the start of a period cannot be seen. Raises ValueError for less than 10 s and where no period
+    shows.
     """
+    span_ms = float(np.ptp(times_ms)) if times_ms.size else 0.0
+    if span_ms < LEAST_MS:
+        raise ValueError(f"{span_ms / 1e3:g} s of opportunities are too short for grants: 10 s are needed at least")
     begins, spans = _bursts(times_ms)
     windows = [begins[begins // WINDOW_MS == n] for n in np.unique(begins // WINDOW_MS)]
     of_span = [spans[begins // WINDOW_MS == n] for n in np.unique(begins // WINDOW_MS)]

@@ -45,10 +45,12 @@ def fit_hours(transfers: Sequence[Transfer], *, draws: int = 200, seed: int = 1)
 
     Only transfers that fill the link tell its rate: BBR, UDP at a high rate, or several flows. Raises ValueError for
     transfers with a given rate, one flow that losses hold back, both directions at once, a transfer that is given
-    twice, and where fewer than 8 hours have one or more than 4 in a row have none.
+    twice or of which nothing arrived, and where fewer than 8 hours have one or more than 4 in a row have none.
     """
     once(transfers)
     for one in transfers:
+        if one.mean_bps <= 0:
+            raise ValueError(f"{one.name}: nothing arrived, which tells an outage and no rate: leave it out")
         if not one.is_udp:
             fills(one)
     carried = [one for one in transfers if one.is_udp and 0 < CARRIED * one.offered_bps <= one.mean_bps]

@@ -22,7 +22,7 @@ MOST_S = 2 * SLOT_S
 #: Within this time of an edge, s, the probability of a loss is that of losses near edges.
 _NEAR_S = 0.75
 
-#: Least logarithm of the likelihood that outages begin with edges over that of a begin anywhere, for a claim. Where
+#: Least logarithm of the likelihood that outages begin with edges over that of a start anywhere, for a claim. Where
 #: they begin anywhere, the mean of this ratio is at most 1, so it reaches 100 in at most one of 100 recordings, however
 #: many outages there are (Markov's inequality).
 AT_EDGES = math.log(100.0)

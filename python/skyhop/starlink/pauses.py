@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -60,6 +61,7 @@ def _below(scores: Floats) -> Floats:
     return np.asarray(np.vectorize(NormalDist().cdf)(scores))
 
 
+@functools.cache
 def _weights() -> Floats:
     """The share of each pause in the mixture of each median and deviation: pauses, by medians and deviations."""
     ends = np.log(np.concatenate([[2.0], np.sqrt(_PAUSES_MS[1:-1] * _PAUSES_MS[2:])]))[:, None, None]

@@ -33,7 +33,7 @@ _NUMBERS = 65_536
 #: Where more of the rows of a CSV share their time with others, its clock is too coarse to tell answers apart.
 _COARSE = 0.01
 
-#: A jump of the numbers by more than this is looked at: it may be the begin of another run of ping.
+#: A jump of the numbers by more than this is looked at: it may be the start of another run of ping.
 _JUMP = 100
 
 _ANSWER = re.compile(r"^(?:\[(\d+(?:\.\d+)?)\])?.*\bicmp_seq[= ](\d+)\b.*\btime[=<]\s*([\d.]+)\s*ms(.*)$")
@@ -59,10 +59,20 @@ class Recording:
     rtt_ms: Floats
 
     def part(self, begin: float, end: float) -> Recording:
-        """From the share `begin` to the share `end` of its round trips, in the order of time."""
+        """From the share `begin` to the share `end` of its round trips, in the order of time.
+
+        Raises ValueError for a part of fewer than 100 round trips, or without an answer.
+        """
         n = self.sent_s.size
         kept = slice(round(begin * n), round(end * n))
-        return Recording(self.name, self.sent_s[kept], self.rtt_ms[kept])
+        found = Recording(self.name, self.sent_s[kept], self.rtt_ms[kept])
+        if found.sent_s.size < LEAST or np.all(np.isnan(found.rtt_ms)):
+            answered = np.count_nonzero(~np.isnan(found.rtt_ms))
+            raise ValueError(
+                f"{self.name}: the part from {begin:g} to {end:g} has {found.sent_s.size} round trips, {answered} of "
+                f"them answered; {LEAST} are needed, with an answer"
+            )
+        return found
 
 
 @dataclass(frozen=True)
@@ -97,6 +107,11 @@ def read_round_trips(path: str | os.PathLike[str], *, start_unix_s: float | None
         )
     rows.sort()
     found = np.array(rows)
+    if not np.all((found[:, 0] >= UNIX_TIMES_S[0]) & (found[:, 0] <= UNIX_TIMES_S[1])):
+        raise ValueError(
+            f"{name}: the times from {found[0, 0]:.6g} to {found[-1, 0]:.6g} s are not Unix times, which the slots "
+            "need; ping writes them with -D, irtt with --clock=both"
+        )
     if np.all(np.isnan(found[:, 1])):
         raise ValueError(f"{name}: none of {len(rows)} round trips was answered")
     if (median_ms := float(np.nanmedian(found[:, 1]))) < _SHORTEST_MS:
@@ -269,12 +284,15 @@ def _irtt(text: str, name: str) -> list[tuple[float, float]]:
     trips = document.get("round_trips")
     if not isinstance(trips, list):
         raise ValueError(f"{name}: has no list round_trips, which irtt writes with `-o`")
-    rows = []
+    rows: list[tuple[float, float]] = []
     for trip in trips:
         try:
             sent_s = trip["timestamps"]["client"]["send"]["wall"] / 1e9
             is_lost = str(trip.get("lost")).lower() in ("true", "true_down", "true_up")
-            rows.append((sent_s, np.nan if is_lost else trip["delay"]["rtt"] / 1e6))
+            rtt_ms = np.nan if is_lost else trip["delay"]["rtt"] / 1e6
+            if not is_lost and not 0 < rtt_ms < np.inf:
+                raise ValueError(f"{name}: round trip {len(rows)} takes {rtt_ms:g} ms, which cannot be")
+            rows.append((sent_s, rtt_ms))
         except (KeyError, TypeError):
             raise ValueError(
                 f"{name}: round trip {len(rows)} has no send time or no delay; irtt writes times with --clock=both"

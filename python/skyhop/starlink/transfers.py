@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from skyhop.starlink import server_text
-from skyhop.starlink.recordings import Floats, object_of
+from skyhop.starlink.recordings import UNIX_TIMES_S, Floats, object_of
 from skyhop.texts import text_of
 
 #: What arrived of an offered rate where the link was not full: with less, the queue may have lost the rest.
@@ -113,7 +113,7 @@ def read_transfer(path: str | os.PathLike[str]) -> Transfer:
 
 
 def _check(found: Transfer) -> None:
-    """Raises ValueError where a number is not finite or below zero."""
+    """Raises ValueError where a number is not finite or below zero, or where times are not those of a transfer."""
     single = (found.start_s, found.omitted_s, found.mean_bps, found.offered_bps, found.resent or 0.0, found.lost or 0.0,
               found.least_rtt_ms or 0.0, found.packets)  # fmt: skip
     series = (found.lengths_s, found.rate_bps, found.sent_lengths_s, found.retransmits, found.cwnd_bytes,
@@ -125,6 +125,19 @@ def _check(found: Transfer) -> None:
         raise ValueError
     if found.control is not None and not isinstance(found.control, str):
         raise TypeError
+    if not UNIX_TIMES_S[0] <= found.start_s <= UNIX_TIMES_S[1]:
+        raise _Refused(
+            f"{found.name}: start.timestamp.timesecs is {found.start_s:.10g}, which is not the Unix time in seconds "
+            "that the slots need: was the clock of the recorder set?"
+        )
+    for begins_s, lengths_s in ((found.begins_s, found.lengths_s), (found.sent_begins_s, found.sent_lengths_s)):
+        is_odd = (np.diff(begins_s, prepend=-_EXACT_S) <= 0) | (begins_s + lengths_s > _LONGEST_S)
+        if np.any(is_odd):
+            place = int(np.argmax(is_odd))
+            raise _Refused(
+                f"{found.name}: the interval {place + 1} of {begins_s.size} begins at {begins_s[place]:g} s; intervals "
+                "follow one another from 0 s on, for 30 days at most"
+            )
 
 
 def _transfer(document: dict[str, Any], name: str) -> Transfer:
@@ -268,6 +281,12 @@ def _wire_factor(start: dict[str, Any], is_udp: bool) -> float:
         raise ValueError(size)
     return 1 + header / bytes_of_data
 
+
+#: The first interval may begin so much before the end of the warm-up, s: the report rounds.
+_EXACT_S = 1e-3
+
+#: No transfer goes on for longer, s.
+_LONGEST_S = 30 * 86_400.0
 
 #: A stream without data for so long at the end has ended, s.
 _STILL_S = 5.0

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
-import math
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -32,21 +30,6 @@ AsMarkdown = Annotated[
 ]
 
 
-def _json(found: Any) -> str:
-    """JSON of the findings. It has neither infinity nor NaN: they become null."""
-    return json.dumps(_finite(found), indent=1)
-
-
-def _finite(value: Any) -> Any:
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        value = dataclasses.asdict(value)
-    if isinstance(value, dict):
-        return {key: _finite(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(one) for one in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
 def _print_lines(
     found: Sequence[Any],
     summary: Callable[[Any], str],
@@ -58,7 +41,7 @@ def _print_lines(
 ) -> None:
     """One line for each case and the sums, or JSON, or a table for a page."""
     if as_json:
-        typer.echo(_json(found))
+        terminal.print_json(found)
     elif as_markdown:
         typer.echo(markdown(found))
     else:
@@ -95,7 +78,7 @@ def everything(
     except ValueError as error:
         terminal.fail(str(error))
     if as_json:
-        typer.echo(_json([_found(one) for one in found]))
+        terminal.print_json([_found(one) for one in found])
     elif as_markdown:
         typer.echo(registry.everything_markdown(found))
     else:
@@ -144,7 +127,7 @@ def ns2(
     except ValueError as error:
         terminal.fail(str(error))
     if as_json:
-        typer.echo(_json([vars(cell) for cell in cells]))
+        terminal.print_json([vars(cell) for cell in cells])
     elif as_markdown:
         typer.echo(validate.markdown(cells))
     else:
@@ -263,7 +246,7 @@ def starlink(
     except ValueError as error:
         terminal.fail(str(error))
     if as_json:
-        typer.echo(_json(rows))
+        terminal.print_json(rows)
     elif as_markdown:
         typer.echo(starlink_links.starlink_markdown(rows))
     else:

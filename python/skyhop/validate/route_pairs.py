@@ -31,6 +31,9 @@ SLACK_M = BOUND_NS / 2 * 1e-9 * 299_792_458.0
 #: As many satellites at a time as a station can have: one that sees more would not be compared rightly.
 ANTENNAS = 64
 
+#: Instants of a pair, for memory: Hypatia's 200 s in steps of 1 ms are a fifth of them.
+MOST_INSTANTS = 1_000_000
+
 _PAIR = re.compile(r"rtt_(\d+)_to_(\d+)\.txt(\.gz)?")
 _UNREACHABLE = "Unreachable"
 
@@ -272,6 +275,8 @@ def _reference(root: Path, a: int, b: int) -> tuple[list[int], list[float], list
     if len(times) < 2 or not changes or changes[0][0] > 0 or times[0] != 0:
         raise ValueError(f"{rtt_file}: needs two instants or more from time 0 on, with a route from time 0 on")
     step = min(after - before for before, after in itertools.pairwise(times))
+    if times[-1] // step >= MOST_INSTANTS:
+        raise ValueError(f"{rtt_file}: {times[-1]} ns at steps of {step} ns are more than {MOST_INSTANTS} instants")
     # An instant without a path may be missing.
     instants = [step * n for n in range(times[-1] // step + 1)]
     if not set(times) <= set(instants):
@@ -307,22 +312,34 @@ def _rows(file: Path, convert: Callable[[str], Any | None], what: str) -> list[t
 
 
 def _sky(root: Path) -> _Sky:
-    text = " ".join((root / "README.md").read_text(encoding="utf-8").split()) if (root / "README.md").is_file() else ""
     own = [root / name for name in ("tles.txt", "isls.txt", "description.txt")]
     if all(file.is_file() for file in own):
         tles, epoch, satellites = _tles(own[0])
-        isls = [(int(a), int(b)) for a, b in (line.split() for line in _lines(own[1]))]
+        isls = _isls(own[1])
         limits = dict(line.split("=", 1) for line in _lines(own[2]) if "=" in line)
         try:
             gsl_km, isl_km = (float(limits[f"max_{kind}_length_m"]) / 1000 for kind in ("gsl", "isl"))
         except (KeyError, ValueError):
             raise ValueError(f"{own[2]}: needs max_gsl_length_m and max_isl_length_m") from None
         return _Sky(tles, epoch, isls, gsl_km, isl_km, satellites, _places(root, satellites))
-    return _of_words(root, text)
+    return _of_words(root)
 
 
-def _of_words(root: Path, text: str) -> _Sky:
+def _isls(file: Path) -> list[tuple[int, int]]:
+    """The numbers of the two satellites of each link."""
+    isls = []
+    for line in _lines(file):
+        ends = line.split()
+        if len(ends) != 2 or not all(map(str.isdecimal, ends)):
+            raise ValueError(f"{file}: {line!r} is not the numbers of two satellites")
+        isls.append((int(ends[0]), int(ends[1])))
+    return isls
+
+
+def _of_words(root: Path) -> _Sky:
     """The constellation that a README describes in sentences."""
+    readme = root / "README.md"
+    text = " ".join(" ".join(_lines(readme)).split()) if readme.is_file() else ""
     number = r"(\d+(?:\.\d+)?(?:e[+-]?\d+)?)"
 
     def find(what: str, pattern: str, default: tuple[str, ...] | None = None) -> tuple[str, ...]:
@@ -330,18 +347,23 @@ def _of_words(root: Path, text: str) -> _Sky:
             return match.groups()
         if default is not None:
             return default
-        raise ValueError(f"{root / 'README.md'}: does not say {what}; needed is that, or tles.txt, isls.txt and "
+        raise ValueError(f"{readme}: does not say {what}; needed is that, or tles.txt, isls.txt and "
                          "description.txt as Hypatia writes them")  # fmt: skip
 
     planes, per_plane = map(int, find('the planes ("34 planes of 34 satellites")', r"(\d+) planes of (\d+) satellites"))
-    arc, divisor = find("the planes' nodes", r"right ascension (\d+) \*? ?k ?/ ?(\d+)", ("360", str(planes)))
+    if not planes or not per_plane:
+        raise ValueError(f"{readme}: {planes} planes of {per_plane} satellites: a constellation needs one at least")
+    arc, divisor = find("the planes' nodes", r"right ascension (\d+) \*? ?k ?/ ?([1-9]\d*)", ("360", str(planes)))
     (inclination,) = find("the inclination", rf"inclination (?:of )?{number}")
     (eccentricity,) = find("the eccentricity", rf"eccentricity (?:of )?{number}", ("1e-7",))
     (perigee,) = find("the argument of perigee", rf"argument of perigee (?:of )?{number}", ("0",))
     (motion,) = find("the mean motion", rf"mean motion (?:of )?{number} rev")
-    odd, odd_divisor = find("the odd planes' offset", rf"odd plane,? {number} ?/ ?(\d+) degrees? more", ("0", "1"))
+    odd, odd_divisor = find("the odd planes' offset", rf"odd plane,? {number} ?/ ?([1-9]\d*) degrees? more", ("0", "1"))
     day, clock = find("the epoch", r"epoch (\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d))?")
-    epoch = datetime.fromisoformat(f"{day} {clock or '00:00'}")
+    try:
+        epoch = datetime.fromisoformat(f"{day} {clock or '00:00'}")
+    except ValueError as error:
+        raise ValueError(f"{readme}: the epoch {day} {clock or ''} is not a time: {error}") from None
     # The formula is exact where the printed number is rounded.
     if slant := re.search(
         rf"sqrt\(\(\s*{number} km(?: ?/ ?tan\(? ?{number} deg(?:rees)?\)?)?\s*\)\^2 \+ \(\s*{number} km\s*\)\^2\)",
@@ -375,7 +397,7 @@ def _of_words(root: Path, text: str) -> _Sky:
                 isls.append((k * per_plane + n, (k + 1) % planes * per_plane + n))
     (first,) = find("the stations' numbers", r"node id ?= ?(\d+) \+ id", (str(satellites),))
     if int(first) != satellites:
-        raise ValueError(f"{root / 'README.md'}: stations begin at node {first}, but there are {satellites} satellites")
+        raise ValueError(f"{readme}: stations begin at node {first}, but there are {satellites} satellites")
     places = _places(root, satellites)
     return _Sky("\n".join(lines) + "\n", epoch, isls, gsl_km, float(isl_km) or None, satellites, places)
 
@@ -389,24 +411,29 @@ def _places(root: Path, satellites: int) -> dict[int, tuple[float, float, float]
     for line in _lines(file):
         # A name may hold a comma; Hypatia's own files have three more columns, the place in metres.
         match = re.match(r"(\d+),(.*?),(-?[\d.]+),(-?[\d.]+),(-?[\d.]+)(,|$)", line)
-        if match is None:
-            raise ValueError(f"{file}: {line!r} is not id,name,latitude,longitude,elevation")
-        places[satellites + int(match[1])] = (float(match[3]), float(match[4]), float(match[5]))
+        try:
+            if match is None:
+                raise ValueError
+            places[satellites + int(match[1])] = (float(match[3]), float(match[4]), float(match[5]))
+        except ValueError:
+            raise ValueError(f"{file}: {line!r} is not id,name,latitude,longitude,elevation") from None
     return places
 
 
 def _tles(file: Path) -> tuple[str, datetime, int]:
     """Hypatia's list of elements: planes and satellites per plane, then three lines for each satellite, in order."""
     lines = _lines(file)
-    head = [word for word in lines[0].split() if word.isdigit()]
-    body = lines[1:]
-    if len(head) != 2 or len(body) % 3 or len(body) != 3 * int(head[0]) * int(head[1]):
+    head, body = [word for word in "".join(lines[:1]).split() if word.isdecimal()], lines[1:]
+    if not body or len(head) != 2 or len(body) != 3 * int(head[0]) * int(head[1]):
         raise ValueError(f"{file}: needs the number of planes and of satellites in each, then three lines for each")
     out = []
     for n in range(len(body) // 3):
         out += [f"n-{n}", body[3 * n + 1], body[3 * n + 2]]
-    year, day = int(body[1][18:20]), float(body[1][20:32])
-    epoch = datetime(2000 + year if year < 57 else 1900 + year, 1, 1) + timedelta(days=day - 1)
+    try:
+        year, day = int(body[1][18:20]), float(body[1][20:32])
+        epoch = datetime(2000 + year if year < 57 else 1900 + year, 1, 1) + timedelta(days=day - 1)
+    except (ValueError, OverflowError):
+        raise ValueError(f"{file}: {body[1]!r} has no epoch in its columns 19 to 32") from None
     return "\n".join(out) + "\n", epoch, len(body) // 3
 
 

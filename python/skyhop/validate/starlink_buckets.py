@@ -1,4 +1,4 @@
-"""How full the token bucket of a link is when a recorded transfer begins, and the link with so full a bucket.
+"""How full the token bucket of a link is when a recorded transfer starts, and the link with so full a bucket.
 
 Only the engine knows the values behind a set, so they come from a scenario that it has filled in.
 """
@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -42,7 +42,7 @@ class Bucket:
 
 
 @dataclass(frozen=True)
-class Begin:
+class LinkAtStart:
     """How a transfer finds its link."""
 
     profile: Mapping[str, Any]
@@ -51,15 +51,24 @@ class Begin:
     """When the simulated flows start; None at the second of the recorded minute, as slots lie in it."""
     note: str
     """How full the bucket is and why; empty without one."""
+    rate_correlation: float
+    """Of the rates of neighbouring slots, in the direction of the data."""
 
 
-def resolved(profile: Mapping[str, Any], *, down: bool) -> dict[str, Any]:
-    """Every value of the profile in a direction, as the engine fills them in; empty for a wire without a profile."""
+class Resolved(NamedTuple):
+    """Every value of the profile in each direction, as the engine fills them in; empty for a wire without a profile."""
+
+    up: Mapping[str, Any]
+    down: Mapping[str, Any]
+
+
+def resolved(profile: Mapping[str, Any]) -> Resolved:
+    """The values behind the keys of a wire, of which `forward` goes up."""
     wire = {"between": ["terminal", "server"], "delay": "1 ms", **profile}
     (link,) = json.loads(api.scenario({"duration": "1 s", "links": [wire]}).canonical_json())["links"]
+    up, down = (link[side].get("profile", {}).get("starlink", {}) for side in ("forward", "backward"))
     # The engine orders the ends by name, so it may have turned the wire around.
-    is_turned = link["between"] != wire["between"]
-    return dict(link["backward" if down != is_turned else "forward"].get("profile", {}).get("starlink", {}))
+    return Resolved(up, down) if link["between"] == wire["between"] else Resolved(down, up)
 
 
 def bucket_of(values: Mapping[str, Any], *, down: bool) -> Bucket | None:
@@ -76,15 +85,20 @@ def bucket_of(values: Mapping[str, Any], *, down: bool) -> Bucket | None:
     )  # fmt: skip
 
 
-def begin(transfer: Transfer, others: Sequence[Transfer], profile: Mapping[str, Any], *, down: bool) -> Begin:
+def link_at_start(
+    transfer: Transfer, others: Sequence[Transfer], profile: Mapping[str, Any], *, down: bool
+) -> LinkAtStart:
     """How a transfer finds its link after those of `others`, of the same place and direction, that began earlier.
 
     What arrived of these has taken tokens, and others came since. Before the first of them the bucket is as full as the
     profile says: full, unless `filled` says otherwise.
     """
-    bucket = bucket_of(resolved(profile, down=down), down=down)
+    values = resolved(profile)
+    own = values.down if down else values.up
+    rate_correlation = float(own.get("rate_correlation", 0.0))
+    bucket = bucket_of(own, down=down)
     if bucket is None:
-        return Begin(profile, None, "")
+        return LinkAtStart(profile, None, "", rate_correlation)
     earlier = [one for one in others if one.start_s < transfer.start_s]
     share = bucket.filled
     if earlier:
@@ -98,8 +112,8 @@ def begin(transfer: Transfer, others: Sequence[Transfer], profile: Mapping[str, 
         why = "which is assumed: no transfer of this place and direction that can be read began before"
     note = f"{bucket} begins {'full' if share == 1 else f'{share:.0%} full'}, {why}"
     if share == bucket.filled == 1:
-        return Begin(profile, None, note)
-    return Begin(_at_its_begin(profile, transfer, bucket, share), 0.0, note)
+        return LinkAtStart(profile, None, note, rate_correlation)
+    return LinkAtStart(_from_its_start(profile, values, transfer, bucket, share), 0.0, note, rate_correlation)
 
 
 def _end_s(one: Transfer) -> float:
@@ -138,12 +152,13 @@ def _sent(one: Transfer) -> Floats:
     return np.concatenate([warm_up, found], axis=1)
 
 
-def _at_its_begin(profile: Mapping[str, Any], transfer: Transfer, bucket: Bucket, share: float) -> dict[str, Any]:
-    """The wire with t = 0 at the begin of the transfer: its bucket fills from t = 0 on. The slots move with it."""
+def _from_its_start(
+    profile: Mapping[str, Any], values: Resolved, transfer: Transfer, bucket: Bucket, share: float
+) -> dict[str, Any]:
+    """The wire with t = 0 at the start of the transfer: its bucket fills from t = 0 on. The slots move with it."""
     found = dict(profile)
-    for side in ("forward", "backward"):
-        values = resolved(profile, down=side == "backward")
-        every_s, at_s = durations.seconds(values["every"]), durations.seconds(values["at"])
+    for side, own in (("forward", values.up), ("backward", values.down)):
+        every_s, at_s = durations.seconds(own["every"]), durations.seconds(own["at"])
         keys = {**profile[side]["profile"]["starlink"], "at": f"{(at_s - transfer.start_s % 60) % every_s:.6f} s"}
         if (side == "backward") == bucket.down:
             rate, volume = f"{bucket.rate_bps:.0f} bit/s", f"{bucket.bits / 8:.0f} B"

@@ -26,7 +26,7 @@ from skyhop.starlink.measuring import FIRST_S, LEAST_FOR_LOSS, SLOT_S, by_the_cl
 from skyhop.starlink.recordings import Floats, Recording
 from skyhop.starlink.transfers import Transfer
 from skyhop.validate import starlink_buckets, starlink_cases, starlink_runs
-from skyhop.validate.starlink_buckets import Begin
+from skyhop.validate.starlink_buckets import LinkAtStart
 from skyhop.validate.starlink_cases import Case
 from skyhop.validate.starlink_runs import Simulated
 
@@ -123,12 +123,17 @@ def starlink(
     over other paths that began at `NEW_FROM_S` or later by their own clock, else `VALUES`. `part` is
     the share of each recording of round trips, from where to where in time, so that a fit can be judged on what it did
     not see. A recording that cannot be read has one row that says why, and the others are compared all the same. Raises
-    ValueError for a folder without a `cases.csv` that can be read.
+    ValueError for a folder without a `cases.csv` that can be read, and for a `part` of a folder without round trips.
     """
     root = Path(folder)
     found: dict[int, Recording | _Read] = {}
     rows: dict[int, list[Row]] = {}
     cases = starlink_cases.cases(root)
+    if part != (0.0, 1.0) and not any(case.kind in starlink_cases.ROUND_TRIPS for case in cases):
+        raise ValueError(
+            f"{root / 'cases.csv'}: the part from {part[0]:g} to {part[1]:g} would have no effect: it is one of round "
+            "trips, and transfers are compared whole"
+        )
     for number, case in enumerate(cases):
         try:
             if case.kind in starlink_cases.ROUND_TRIPS:
@@ -148,8 +153,8 @@ def starlink(
                 rows[number] = _round_trips(case.recording, one, profile)
             else:
                 others = [other.transfer for other in found.values() if isinstance(other, _Read) and _alike(one, other)]
-                begin = starlink_buckets.begin(one.transfer, others, profile, down=one.down)
-                rows[number], ours_bps = _transfer(one, least.get(case.place), begin)
+                link = starlink_buckets.link_at_start(one.transfer, others, profile, down=one.down)
+                rows[number], ours_bps = _transfer(one, least.get(case.place), link)
         except ValueError as error:
             rows[number] = [_unread(case, str(error))]
             continue
@@ -230,7 +235,7 @@ def _read(case: Case, root: Path) -> _Read:
         notes.append(f"iperf3 ended early after {transfer.duration_s:.0f} s, which count: {transfer.error}")
     if math.isfinite(transfer.all_until_s):
         notes.append(
-            f"a flow ended {transfer.all_until_s:.0f} s after the begin, but the simulated ones go on; its ratio to "
+            f"a flow ended {transfer.all_until_s:.0f} s after the start, but the simulated ones go on; its ratio to "
             "other numbers of flows is left out"
         )
     # Recordings are made at the terminal, where nothing else is said.
@@ -342,13 +347,13 @@ def _on_loss(recording: Recording, *, told: bool) -> str:
     return f"{by_clock}; {'the others count' if told else f'the other {few}'}"
 
 
-def _transfer(one: _Read, least_ms: float | None, begin: Begin) -> tuple[list[Row], float]:
+def _transfer(one: _Read, least_ms: float | None, link: LinkAtStart) -> tuple[list[Row], float]:
     """Rows of a transfer, and the mean goodput over the seeds in bit/s."""
     transfer, down, control = one.transfer, one.down, one.control
-    profile, begin_s = begin.profile, begin.begin_s
+    profile, begin_s = link.profile, link.begin_s
     own_ms = transfer.least_rtt_ms if transfer.least_rtt_ms is not None else least_ms
     delay_ms = starlink_runs.delay_ms(transfer, down, control, own_ms, profile, begin_s=begin_s)
-    seeds = HELD_SEEDS if _rates_hold(profile, down) else TRANSFER_SEEDS
+    seeds = HELD_SEEDS if link.rate_correlation >= HELD else TRANSFER_SEEDS
     runs = [
         starlink_runs.transfer_run(transfer, down, control, delay_ms, profile, seed=seed, begin_s=begin_s)
         for seed in seeds
@@ -363,7 +368,7 @@ def _transfer(one: _Read, least_ms: float | None, begin: Begin) -> tuple[list[Ro
         share = 100 * half / mean
         known = f"± {share:.0f} %" if share >= 1 else "less than ± 1 %"
         note += f"; the mean of {len(runs)} runs is known to {known} (95 %)"
-    notes = "; ".join(filter(None, [*one.notes, note, begin.note]))
+    notes = "; ".join(filter(None, [*one.notes, note, link.note]))
     rows = [_row(name, "goodput", transfer.mean_bps, mean, notes)]
     per_second = np.concatenate([run.per_second_bps for run in runs])
     theirs = transfer.per_second()
@@ -386,11 +391,6 @@ def _transfer(one: _Read, least_ms: float | None, begin: Begin) -> tuple[list[Ro
         few = f"{transfer.packets} datagrams are too few to tell a loss"
         rows[0] = dataclasses.replace(rows[0], note=f"{rows[0].note}; {few}")
     return rows + _repeated(name, transfer, runs), mean
-
-
-def _rates_hold(profile: Mapping[str, Any], down: bool) -> bool:
-    """Whether the direction that carries the data keeps its rate over many slots."""
-    return float(starlink_buckets.resolved(profile, down=down).get("rate_correlation", 0.0)) >= HELD
 
 
 def _repeated(name: str, transfer: Transfer, runs: list[Simulated]) -> list[Row]:

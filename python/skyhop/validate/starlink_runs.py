@@ -24,7 +24,8 @@ SEGMENT_B = 1448
 #: Step of the series of simulated transfers, s.
 STEP_S = 0.1
 
-#: So much of a transfer is simulated to find the delay at which its least round trip is the recorded one, s.
+#: Part of a transfer, after its warm-up, that is simulated to find the delay at which its least round trip is the one
+#: recorded, s.
 TRIAL_S = 30.0
 
 #: A UDP sender without a rate is simulated with this one, bit/s, faster than any terminal.
@@ -131,7 +132,7 @@ class Simulated:
     mean_bps: float
     per_second_bps: Floats
     resends_s: Floats
-    """Times since the full minute before the begin, s, at which the senders repeat lost segments. None for UDP."""
+    """Times since the full minute before the start, s, at which the senders repeat lost segments. None for UDP."""
     resent: float
     """Segments that were sent again, over those delivered; NaN without any."""
     lost: float
@@ -175,11 +176,11 @@ def transfer_run(
     """One run of the recorded transfer's flows over a wire with the profile, from `begin_s` on.
 
     Without one it is the second of the minute at which the transfer began, so that slots lie in it as recorded. As in
-    the recording the warm-up that iperf3 omits does not count.
+    the recording the warm-up that iperf3 omits does not count; `longest_s` cuts what follows it.
     """
     begin_s = transfer.start_s % 60 if begin_s is None else begin_s
     count_s = begin_s + transfer.omitted_s
-    end_s = min(count_s + transfer.duration_s, begin_s + longest_s)
+    end_s = count_s + min(transfer.duration_s, longest_s)
     ends = {"from": "server", "to": "terminal"} if down else {"from": "terminal", "to": "server"}
     kind: dict[str, Any] = {"udp": {"header": "28 B"}} if transfer.is_udp else {"tcp": control}
     if transfer.is_udp or transfer.offered_bps > 0:

@@ -115,7 +115,7 @@ def _loss(word: str, place: str) -> float:
     """Percent: `0`, `0.1` or `10^-01`."""
     base, power, exponent = word.partition("^")
     try:
-        percent = float(base) ** float(exponent) if power else float(base)
+        percent = math.pow(float(base), float(exponent)) if power else float(base)
     except (ValueError, OverflowError):
         raise ValueError(f"{place}: loss {word!r} is not a percentage such as 0, 0.1 or 10^-01") from None
     if not 0.0 <= percent <= 100.0:
@@ -136,16 +136,24 @@ def _read(folder: Path) -> dict[tuple[str, float], list[tuple[float, float]]]:
                 raise ValueError(f"{place}: orbit {row['orbit']!r} is unknown; there are {', '.join(sorted(DELAYS))}")
             if row.get("pep", "0") != "0":
                 raise ValueError(f"{place}: downloads through a proxy are not compared")
-            seconds = found.setdefault((row["orbit"], _loss(row["loss"], place)), [])
+            # A row that is cut off has no value for its last columns.
+            seconds = found.setdefault((row["orbit"], _loss(row["loss"] or "", place)), [])
             try:
-                second, tcp, quic = float(row["second"]), float(row["tcp"]), float(row["quic"])
+                second, tcp, quic = (float(row[column] or "") for column in ("second", "tcp", "quic"))
             except ValueError as error:
                 raise ValueError(f"{place}: {error}") from None
-            if second != len(seconds) + 1 or not (math.isfinite(tcp) and math.isfinite(quic)):
-                raise ValueError(f"{place}: expected finite goodputs of second {len(seconds) + 1}, found {second:g}")
+            if second != len(seconds) + 1 or not (0 <= tcp < math.inf and 0 <= quic < math.inf):
+                raise ValueError(
+                    f"{place}: expected goodputs of second {len(seconds) + 1}, finite and not below 0, found those of "
+                    f"second {second:g}: {tcp:g} and {quic:g} kbit/s"
+                )
             seconds.append((tcp, quic))
     if not found:
         raise ValueError(f"{file}: it has no rows")
+    for (orbit, loss), rows in found.items():
+        for transport, goodputs in zip(("tcp", "quic"), zip(*rows, strict=True), strict=True):
+            if not any(goodputs):
+                raise ValueError(f"{file}: {transport} {orbit} {loss:g} % has no goodput with which to compare ours")
     return found
 
 

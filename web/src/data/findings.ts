@@ -47,7 +47,7 @@ export interface Finding {
 }
 
 const BEFORE_S = 5; // the rate before is the mean over so long, or over BEFORE_STEPS
-const BEFORE_STEPS = 1; // of the recording: less than a step would mix the times before and after the begin
+const BEFORE_STEPS = 1; // of the recording: less than a step would mix the times before and after the start
 const BACK = 0.9; // of the rate before: the flow is back
 const AGAIN = 0.7; // of the rate before: what happens from there on is a finding of its own
 const HORIZON_S = 30; // a cost is counted for so long at most, or for HORIZON_RTTS
@@ -224,7 +224,7 @@ function neverArrived(run: Run, flow: Flow): Finding | null {
   };
 }
 
-/** Times in which something went wrong, in the order of their begin. */
+/** Times in which something went wrong, in the order of their start. */
 function anchors(flow: Flow): Span[] {
   const found = [...silences(flow), ...slowStretches(flow)];
   if (flow.ended !== null) found.push({ begin: flow.ended, end: flow.stop, kind: "ended" });

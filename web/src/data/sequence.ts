@@ -62,7 +62,7 @@ export async function sequenceOf(run: Run, flow: string): Promise<Sequence | nul
   return packets && sequence(run, flow, packets.table, packets.rows.get(flow) ?? [], null, false);
 }
 
-/** What was recorded later of one flow, in a part of the run. Rows before it tell where the flow stood at its begin. */
+/** What was recorded later of one flow, in a part of the run. Rows before it tell where the flow stood at its start. */
 export function sequenceFrom(
   run: Run,
   flow: string,

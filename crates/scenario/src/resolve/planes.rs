@@ -302,7 +302,7 @@ fn told(planes: &ElementPlanes, total: usize) -> String {
 }
 
 /// The warning where neighbouring planes of different altitudes drift apart by more than a quarter of their spacing
-/// before they are paired anew, or within a run without that. Links then lead to satellites that are not nearest in
+/// before they are paired again, or within a run without that. Links then lead to satellites that are not nearest in
 /// phase.
 fn drifting(planes: &ElementPlanes, every: Option<Duration>, duration: Duration) -> Option<String> {
     let every = every.filter(|_| !planes.by_slot);
@@ -328,7 +328,7 @@ fn drifting(planes: &ElementPlanes, every: Option<Duration>, duration: Duration)
     let hours = after_s / 3600.0;
     Some(match every {
         Some(every) => format!(
-            "{apart}, and satellites are paired anew every {every} only: after {hours:.1} h some links lead to \
+            "{apart}, and satellites are paired again only every {every}: after {hours:.1} h some links lead to \
              satellites that are not nearest in phase; write a shorter pair_every"
         ),
         None => format!(

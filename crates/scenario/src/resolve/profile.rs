@@ -364,7 +364,7 @@ impl Resolver<'_, '_, '_> {
         }
         let last = grants.shift.last().copied().unwrap_or_default() + grants.length;
         if last > grants.every {
-            let message = format!("a grant ends up to {last} after the begin of its period of {}", grants.every);
+            let message = format!("a grant ends up to {last} after the start of its period of {}", grants.every);
             let help = "the largest shift and the length must fit into a period".to_owned();
             self.add(&path.key("shift"), message, Some(help));
         }

@@ -22,7 +22,7 @@ const JITTER: Duration = Duration::from_micros(14_400);
 /// Round trips at an edge take 30 to 50 ms more (Huston 2024); our reading: half of it in each direction.
 const SPIKE: [Duration; 2] = [Duration::from_millis(15), Duration::from_millis(25)];
 
-/// Delays are raised for about 75 ms at the end and 140 ms at the begin of each period: "Statistical characterization
+/// Delays are raised for about 75 ms at the end and 140 ms at the start of each period: "Statistical characterization
 /// and prediction of E2E latency over LEO satellite networks", arXiv 2601.08439, abstract (one-way delays, 500 per
 /// second).
 const BEFORE: Duration = Duration::from_millis(75);

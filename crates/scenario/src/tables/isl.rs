@@ -81,8 +81,8 @@ pub struct GridFile {
     /// The shells that stay, by their names in `skyhop planes`. Without it: all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shells: Option<Vec<String>>,
-    /// Time between looks at the phases of neighbouring planes that are linked by phase: where they have drifted,
-    /// satellites are paired anew. "0 s": the links of the start remain. Without it: 10 min.
+    /// Time between checks of the phases of neighbouring planes that are linked by phase: if planes have drifted,
+    /// satellites are paired again. "0 s": the links of the start remain. Without it: 10 min.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pair_every: Option<Duration>,
     /// What becomes of a satellite that has no partner in a neighbouring plane, because one plane has more satellites

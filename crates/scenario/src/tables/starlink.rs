@@ -77,7 +77,7 @@ pub struct StarlinkFile {
     #[schemars(range(min = 0.0, max = 0.95))]
     pub rate_correlation: Option<f64>,
     /// 24 factors of the rate, for the hours of a day from 0 to 1 h UTC on, or the name of a published curve; without
-    /// an epoch t = 0 is midnight. A slot has that of its begin. Without it: 1 for all.
+    /// an epoch t = 0 is midnight. A slot has that of its start. Without it: 1 for all.
     pub hours: Option<HoursFile>,
     /// Packets leave in grants only, as an uplink's do. Without it: at any time.
     pub grants: Option<GrantsFile>,
@@ -115,7 +115,7 @@ pub struct StarlinkFile {
     /// (seattle-2023 and seoul-2026: 0.164, lagos-2023: 0.306).
     #[schemars(range(min = 0.0, max = 1.0))]
     pub reroute: Option<f64>,
-    /// Quantiles of the time from the begin of a slot to its reroute. Without it: from 0 s to `every`, evenly
+    /// Quantiles of the time from the start of a slot to its reroute. Without it: from 0 s to `every`, evenly
     /// (seattle-2023, lagos-2023 and seoul-2026: their own).
     #[schemars(length(min = 2, max = 1001))]
     pub reroute_at: Option<Vec<Duration>>,
@@ -170,7 +170,7 @@ pub struct GrantsFile {
     pub every: Option<Duration>,
     /// Length of a grant. Without it: 0.25 ms.
     pub length: Option<Duration>,
-    /// Quantiles of the time from the begin of a period to its grant. Without it: 0 to 2.75 ms, as recorded.
+    /// Quantiles of the time from the start of a period to its grant. Without it: 0 to 2.75 ms, as recorded.
     #[schemars(length(min = 2, max = 1001))]
     pub shift: Option<Vec<Duration>>,
 }

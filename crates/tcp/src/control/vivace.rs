@@ -90,7 +90,7 @@ struct Interval {
     lost: u64,
     /// Whether the application had too little to send.
     is_limited: bool,
-    /// Sums for the regression of RTTs over time: number, times, RTTs, products, squares; in s since its begin.
+    /// Sums for the regression of RTTs over time: number, times, RTTs, products, squares; in s since its start.
     sums: [f64; 5],
 }
 
