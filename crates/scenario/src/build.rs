@@ -363,7 +363,7 @@ fn slots(starlink: &Starlink, setting: &Setting) -> SlotConfig {
         after: starlink.after,
         pause: starlink.pause.quantiles(),
         edge_loss: starlink.edge_loss.map(at_edge),
-        loss: starlink.loss,
+        loss: starlink.loss.quantiles(),
         obstructed: starlink.obstructed.clone(),
         obstructed_at: match starlink.obstructed_at {
             ObstructedAtName::Anywhere => ObstructedAt::Anywhere,

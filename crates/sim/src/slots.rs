@@ -52,9 +52,10 @@ pub struct SlotConfig {
     pub after: Duration,
     /// Nothing is sent for so long after an edge; less than a slot.
     pub pause: Vec<Duration>,
-    /// Probability of a loss from `before` until `after` each edge, and at other times.
+    /// Probability of a loss from `before` until `after` each edge, …
     pub edge_loss: [f64; 2],
-    pub loss: f64,
+    /// … and at other times; each slot draws its own, in each direction of the link by itself.
+    pub loss: Vec<f64>,
     /// How long each slot is obstructed, in both directions of the link at once: all packets are lost meanwhile.
     pub obstructed: Vec<Duration>,
     pub obstructed_at: ObstructedAt,
@@ -111,6 +112,7 @@ enum Draw {
     Stay,
     InFlight,
     RerouteInFlight,
+    SlotLoss,
 }
 
 /// Where in its slot an obstructed time lies.
@@ -368,7 +370,14 @@ impl SlotScheduler {
         }
         let [least, most] = self.config.edge_loss;
         let near = self.near_edge(t).map(|slot| least + self.draw(Draw::Loss, slot) * (most - least));
-        near.unwrap_or(self.config.loss)
+        near.unwrap_or_else(|| match self.config.loss[..] {
+            // Most links have one, and need no draw for each packet.
+            [loss] => loss,
+            ref losses => {
+                let ([least, most], part) = between(losses, self.draw(Draw::SlotLoss, self.slot(t.as_nanos())));
+                least + part * (most - least)
+            }
+        })
     }
 }
 

@@ -72,8 +72,14 @@ def bucket_of(values: Mapping[str, Any], *, down: bool) -> Bucket | None:
         raise ValueError(f"allowance {given}: needs a rate in bit/s and a volume in B, as the engine writes them")
     return Bucket(
         rate_bps=float(rate) * _RATES[unit], bits=8 * float(size[1]), filled=float(given["filled"]),
-        loss=float(values["loss"]), down=down,
+        loss=_mean(values["loss"]), down=down,
     )  # fmt: skip
+
+
+def _mean(quantiles: float | Sequence[float]) -> float:
+    """Of a value, or of what slots draw from evenly spaced quantiles with straight lines between them."""
+    values = np.atleast_1d(np.asarray(quantiles, dtype=float))
+    return float(values[0] if values.size == 1 else np.mean((values[1:] + values[:-1]) / 2))
 
 
 def begin(transfer: Transfer, others: Sequence[Transfer], profile: Mapping[str, Any], *, down: bool) -> Begin:

@@ -5,8 +5,8 @@ use super::starlink_sets::{AFTER, Usual, in_few_words, lengths};
 use super::wires::TransmitterKind;
 use crate::format::{
     AllowanceOrNone, CountsName, DropTailFile, GrantsFile, HoursFile, HoursName, LinkProfileFile, LinkProfileName,
-    LinkProfileOptions, NoAllowance, QueueFile, QueueOptions, StarlinkDirection, StarlinkFile, StarlinkValues,
-    UpToFile,
+    LinkProfileOptions, LossFile, NoAllowance, QueueFile, QueueOptions, StarlinkDirection, StarlinkFile,
+    StarlinkValues, UpToFile,
 };
 use crate::scenario::{Allowance, Direction, Grants, LinkProfile, Starlink};
 use crate::tree::Path;
@@ -135,7 +135,7 @@ impl Resolver<'_, '_, '_> {
             after: given.after.unwrap_or(AFTER),
             pause: in_few_words(given.pause.unwrap_or(usual.pause).quantiles()),
             edge_loss: given.edge_loss.unwrap_or(usual.edge_loss),
-            loss: given.loss.unwrap_or(usual.loss),
+            loss: given.loss.unwrap_or(LossFile::Same(usual.loss)).in_few_words(),
             obstructed: given.obstructed.unwrap_or_default(),
             obstructed_at: given.obstructed_at.unwrap_or_default(),
             outage: given.outage.unwrap_or(usual.outage),
@@ -202,7 +202,8 @@ impl Resolver<'_, '_, '_> {
 
     /// Losses at edges are a value of the set and replace `loss` there: who writes `loss` alone gets both.
     fn warn_of_edge_loss(&mut self, given: &StarlinkFile, starlink: &Starlink, path: &Path) {
-        if given.loss == Some(0.0) && given.in_flight_loss.is_none() && starlink.in_flight_loss > 0.0 {
+        let greatest = given.loss.as_ref().map(LossFile::greatest);
+        if greatest == Some(0.0) && given.in_flight_loss.is_none() && starlink.in_flight_loss > 0.0 {
             let message = format!(
                 "in_flight_loss stays that of the set of values: {:.0} % of the edges lose all packets in flight: \
                  write in_flight_loss, too, such as 0 for no losses at edges",
@@ -215,7 +216,7 @@ impl Resolver<'_, '_, '_> {
             return;
         }
         let at_edges = starlink.edge_loss.map(|share| (share / edge_s).min(1.0));
-        let own = given.loss.filter(|&loss| loss == 0.0 || loss > at_edges[1]);
+        let own = greatest.filter(|&loss| loss == 0.0 || loss > at_edges[1]);
         // There the set says how many packets are lost, not how many of a second's.
         let is_narrower =
             matches!(given.values, Some(StarlinkValues::Fitted | StarlinkValues::Loaded | StarlinkValues::Seattle2023))
@@ -229,12 +230,17 @@ impl Resolver<'_, '_, '_> {
         };
         let percent =
             |share: f64| format!("{:.3}", share * 100.0).trim_end_matches('0').trim_end_matches('.').to_owned();
-        let [least, most] = at_edges.map(percent);
-        let shares = if least == most { most } else { format!("{least} to {most}") };
+        let shares = |least: f64, most: f64| {
+            let [least, most] = [least, most].map(percent);
+            if least == most { most } else { format!("{least} to {most}") }
+        };
+        let [least, most] = at_edges;
+        let least_between = starlink.loss.quantiles().first().copied().unwrap_or_default();
         let message = format!(
-            "edge_loss stays that of the set of values: {shares} % of the packets near an edge are lost, and {} % of \
-             the others: write edge_loss, too, such as [0, 0] for no losses at edges",
-            percent(starlink.loss)
+            "edge_loss stays that of the set of values: {} % of the packets near an edge are lost, and {} % of the \
+             others: write edge_loss, too, such as [0, 0] for no losses at edges",
+            shares(least, most),
+            shares(least_between, starlink.loss.greatest())
         );
         self.warn(&path.key(key), message);
     }
@@ -250,6 +256,7 @@ impl Resolver<'_, '_, '_> {
         let (step, jitter, pause) =
             (starlink.step.quantiles(), starlink.jitter.quantiles(), starlink.pause.quantiles());
         let busy = starlink.busy_jitter.as_ref().map(UpToFile::quantiles).unwrap_or_default();
+        let losses = starlink.loss.quantiles();
         for (key, delays) in [("step", &step), ("jitter", &jitter), ("busy_jitter", &busy), ("spike", &starlink.spike)]
         {
             if let Some(delay) = delays.iter().find(|&&delay| delay > limit) {
@@ -282,6 +289,7 @@ impl Resolver<'_, '_, '_> {
             ("spike", starlink.spike.is_sorted(), starlink.spike.len()),
             ("pause", pause.is_sorted(), pause.len()),
             ("edge_loss", starlink.edge_loss.is_sorted(), 2),
+            ("loss", losses.is_sorted(), losses.len()),
         ];
         for (key, _, values) in lists.into_iter().filter(|(_, in_order, _)| !in_order) {
             let said = if values == 2 { "the first must not be more than the second" } else { "must not decrease" };

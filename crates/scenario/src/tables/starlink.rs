@@ -97,9 +97,9 @@ pub struct StarlinkFile {
     /// Packets lost around an edge, as a share of those of one second: at most `before` and `after` in seconds. Without
     /// it: 0.005 to 0.06 (seoul-2026: 0).
     pub edge_loss: Option<[f64; 2]>,
-    /// Probability that a packet is lost at other times. Without it: 0.002 up (seoul-2026: 0.00055), 0.0001 down.
-    #[schemars(range(min = 0.0, max = 1.0))]
-    pub loss: Option<f64>,
+    /// Probability that a packet is lost at other times, or the quantiles of it: each slot draws its own, in each
+    /// direction by itself. Without it: 0.002 up (seoul-2026: 0.00055), 0.0001 down.
+    pub loss: Option<LossFile>,
     /// How long something stands before the satellite in each slot, as quantiles: all packets are lost meanwhile, in
     /// both directions at once. Only on wires; a station has `obstructions`. Without it: never.
     #[schemars(length(min = 2, max = 1001))]
@@ -237,6 +237,42 @@ impl PauseFile {
     }
 }
 
+/// One probability for all slots, or the quantiles from which each slot draws its own.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum LossFile {
+    Same(#[schemars(range(min = 0.0, max = 1.0))] f64),
+    Drawn(#[schemars(length(min = 2, max = 1001), inner(range(min = 0.0, max = 1.0)))] Vec<f64>),
+}
+
+impl LossFile {
+    /// Quantiles from the least to the greatest.
+    pub fn quantiles(&self) -> Vec<f64> {
+        match self {
+            LossFile::Same(loss) => vec![*loss],
+            LossFile::Drawn(quantiles) => quantiles.clone(),
+        }
+    }
+
+    /// The greatest that a slot can draw.
+    pub fn greatest(&self) -> f64 {
+        match self {
+            LossFile::Same(loss) => *loss,
+            LossFile::Drawn(quantiles) => quantiles.last().copied().unwrap_or_default(),
+        }
+    }
+
+    /// As one probability where all slots have the same.
+    pub fn in_few_words(self) -> LossFile {
+        match &self {
+            LossFile::Drawn(quantiles) if quantiles.windows(2).all(|pair| pair[0] == pair[1]) => {
+                quantiles.first().map_or(LossFile::Same(0.0), |&loss| LossFile::Same(loss))
+            }
+            _ => self,
+        }
+    }
+}
+
 /// The largest of delays that are drawn evenly from zero on, or the quantiles of a distribution.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(untagged)]
@@ -334,7 +370,7 @@ pub struct Starlink {
     pub after: Duration,
     pub pause: PauseFile,
     pub edge_loss: [f64; 2],
-    pub loss: f64,
+    pub loss: LossFile,
     /// Empty: never.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub obstructed: Vec<Duration>,
