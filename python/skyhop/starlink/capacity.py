@@ -14,7 +14,7 @@ import numpy as np
 from skyhop.starlink import allowance
 from skyhop.starlink.allowance import LEAST_PACKETS, NEAR_S, Bools
 from skyhop.starlink.chains import Chains, neighbours
-from skyhop.starlink.estimating import QUANTILES
+from skyhop.starlink.estimating import evenly_spaced
 from skyhop.starlink.fitting import (
     LEAST_SLOTS,
     MOST_CORRELATION,
@@ -124,7 +124,7 @@ def fit_capacity(transfers: Sequence[Transfer], *, draws: int = 200, seed: int =
             parameters.append(Parameter("correlation of the rates of neighbouring slots", correlation, low, high))
         known = np.stack([rate, carried], axis=1)
         drawn, unknown = _distribution(known)
-        rates = tuple(round(float(one), 2) for one in _quantiles(drawn, rate.size))
+        rates = tuple(round(float(one), 2) for one in evenly_spaced(drawn, rate.size))
         for name, of, from_share in (("mean", np.mean, 0.0), ("median", np.median, 0.5)):
             limit = ", at least" if unknown > from_share else ""
             value_of = partial(_of_distribution, of)
@@ -152,7 +152,7 @@ def fit_capacity(transfers: Sequence[Transfer], *, draws: int = 200, seed: int =
         shares = np.stack([lost[free], packets[free]], axis=1)
         parameters.append(_parameter("loss between edges", _share, shares, 1, draws, generator))
     if outage.size >= LEAST_EDGES:
-        outages = tuple(round(float(value), 1) for value in _quantiles(_without_chance(outage), outage.size))
+        outages = tuple(round(float(value), 1) for value in evenly_spaced(_without_chance(outage), outage.size))
         parameters.append(
             _parameter("outage, mean, ms", lambda found: max(float(found.mean()), 0.0), outage, 1, draws, generator)
         )
@@ -289,19 +289,6 @@ def _without_chance(outages_ms: Floats) -> Floats:
         found[first] = sums[first]
     found[:first] = 0.0
     return found
-
-
-def _quantiles(values: Floats, known: int) -> Floats:
-    """Evenly spaced quantiles, as many as a profile has or as values are `known`, three at least.
-
-    The profile draws evenly between two of them. So the ends stand where the outermost gaps have the means of the
-    values there; at the outermost values themselves they would stretch the distribution.
-    """
-    found = np.quantile(values, np.linspace(0, 1, min(QUANTILES, known)))
-    low, high = values[values <= found[1]], values[values >= found[-2]]
-    found[0] = min(max(2 * float(np.mean(low)) - found[1], found[0]), found[1])
-    found[-1] = max(min(2 * float(np.mean(high)) - found[-2], found[-1]), found[-2])
-    return np.asarray(found)
 
 
 def _distribution(known: Floats) -> tuple[Floats, float]:
