@@ -383,6 +383,8 @@ fn slots(starlink: &Starlink, setting: &Setting) -> SlotConfig {
             rate: allowance.rate.bps(),
             bytes: allowance.volume.0,
             filled: allowance.filled,
+            restored: allowance.restored.as_ref().map(|times| times.quantiles()).unwrap_or_default(),
+            restored_at: allowance.restored_at,
         }),
     }
 }

@@ -113,6 +113,8 @@ enum Draw {
     InFlight,
     RerouteInFlight,
     SlotLoss,
+    Restored,
+    RestoredAt,
 }
 
 /// Where in its slot an obstructed time lies.
@@ -164,15 +166,16 @@ impl SlotScheduler {
     pub fn new(config: &SlotConfig, seed: u64, link: &str) -> SlotScheduler {
         let mut ends: Vec<&str> = link.split("->").collect();
         ends.sort_unstable();
+        let draws = Stream::new(seed, link, "slots");
         SlotScheduler {
             config: config.clone(),
-            draws: Stream::new(seed, link, "slots"),
+            bucket: config.allowance.as_ref().map(|allowance| Bucket::new(allowance, &draws)),
+            draws,
             shared: Stream::new(seed, &ends.join("--"), "slots"),
             drawn: None,
             last: None,
             busy: false,
             debt: 0,
-            bucket: config.allowance.as_ref().map(Bucket::new),
         }
     }
 

@@ -44,7 +44,8 @@ NEW_FROM_S = 1_735_689_600.0
 #: scatter, so a short recording needs more.
 ROUND_TRIPS, LEAST_RUNS, MOST_RUNS = 55_000, 3, 12
 
-#: Runs of transfers; where rates hold for minutes a run of five minutes has two independent ones, so it takes more.
+#: Runs of transfers; where rates hold for minutes a run of five minutes has two independent ones, so it takes more. So
+#: does an allowance that is restored, because few transfers see that.
 TRANSFER_SEEDS = range(1, 6)
 HELD_SEEDS = range(1, 21)
 
@@ -148,8 +149,9 @@ def starlink(
                 rows[number] = _round_trips(case.recording, one, profile)
             else:
                 others = [other.transfer for other in found.values() if isinstance(other, _Read) and _alike(one, other)]
-                begin = starlink_buckets.begin(one.transfer, others, profile, down=one.down)
-                rows[number], ours_bps = _transfer(one, least.get(case.place), begin)
+                seeds = _seeds(profile, one.down)
+                begin = starlink_buckets.begin(one.transfer, others, profile, down=one.down, seeds=seeds)
+                rows[number], ours_bps = _transfer(one, least.get(case.place), begin, seeds)
         except ValueError as error:
             rows[number] = [_unread(case, str(error))]
             continue
@@ -342,15 +344,14 @@ def _on_loss(recording: Recording, *, told: bool) -> str:
     return f"{by_clock}; {'the others count' if told else f'the other {few}'}"
 
 
-def _transfer(one: _Read, least_ms: float | None, begin: Begin) -> tuple[list[Row], float]:
+def _transfer(one: _Read, least_ms: float | None, begin: Begin, seeds: range) -> tuple[list[Row], float]:
     """Rows of a transfer, and the mean goodput over the seeds in bit/s."""
     transfer, down, control = one.transfer, one.down, one.control
     profile, begin_s = begin.profile, begin.begin_s
     own_ms = transfer.least_rtt_ms if transfer.least_rtt_ms is not None else least_ms
     delay_ms = starlink_runs.delay_ms(transfer, down, control, own_ms, profile, begin_s=begin_s)
-    seeds = HELD_SEEDS if _rates_hold(profile, down) else TRANSFER_SEEDS
     runs = [
-        starlink_runs.transfer_run(transfer, down, control, delay_ms, profile, seed=seed, begin_s=begin_s)
+        starlink_runs.transfer_run(transfer, down, control, delay_ms, begin.of(seed), seed=seed, begin_s=begin_s)
         for seed in seeds
     ]
     name = one.case.recording
@@ -386,6 +387,12 @@ def _transfer(one: _Read, least_ms: float | None, begin: Begin) -> tuple[list[Ro
         few = f"{transfer.packets} datagrams are too few to tell a loss"
         rows[0] = dataclasses.replace(rows[0], note=f"{rows[0].note}; {few}")
     return rows + _repeated(name, transfer, runs), mean
+
+
+def _seeds(profile: Mapping[str, Any], down: bool) -> range:
+    """Runs of a transfer: more where one run has few independent rates, or a restoration that it may not see."""
+    allowance = starlink_buckets.resolved(profile, down=down).get("allowance") or {}
+    return HELD_SEEDS if _rates_hold(profile, down) or "restored" in allowance else TRANSFER_SEEDS
 
 
 def _rates_hold(profile: Mapping[str, Any], down: bool) -> bool:

@@ -5,7 +5,7 @@ use super::starlink_sets::{AFTER, Usual, in_few_words, lengths};
 use super::wires::TransmitterKind;
 use crate::format::{
     AllowanceOrNone, CountsName, DropTailFile, GrantsFile, HoursFile, HoursName, LinkProfileFile, LinkProfileName,
-    LinkProfileOptions, LossFile, NoAllowance, QueueFile, QueueOptions, StarlinkDirection, StarlinkFile,
+    LinkProfileOptions, LossFile, NoAllowance, PauseFile, QueueFile, QueueOptions, StarlinkDirection, StarlinkFile,
     StarlinkValues, UpToFile,
 };
 use crate::scenario::{Allowance, Direction, Grants, LinkProfile, Starlink};
@@ -46,6 +46,9 @@ const WETLINKS: [f64; 24] = [
     1.04, 1.06, 1.06, 1.08, 1.09, 1.13, 1.07, 1.03, 1.02, 1.03, 1.01, 1.01, 1.0, 0.99, 0.99, 0.98, 0.95, 0.91, 0.88,
     0.84, 0.84, 0.9, 0.97, 1.0,
 ];
+
+/// Restorations of an allowance that follow more closely do not limit a volume: they make a greater rate.
+const LEAST_RESTORED: Duration = Duration::from_secs(1);
 
 /// Where a profile is resolved.
 pub(super) struct ProfilePlace<'p> {
@@ -126,9 +129,13 @@ impl Resolver<'_, '_, '_> {
             allowance: match &given.allowance {
                 None => usual.allowance,
                 Some(AllowanceOrNone::Named(NoAllowance::None)) => None,
-                Some(AllowanceOrNone::Bucket(bucket)) => {
-                    Some(Allowance { rate: bucket.rate, volume: bucket.volume, filled: bucket.filled.unwrap_or(1.0) })
-                }
+                Some(AllowanceOrNone::Bucket(bucket)) => Some(Allowance {
+                    rate: bucket.rate,
+                    volume: bucket.volume,
+                    filled: bucket.filled.unwrap_or(1.0),
+                    restored: bucket.restored.as_ref().map(|times| in_few_words(times.quantiles())),
+                    restored_at: bucket.restored_at,
+                }),
             },
             spike: given.spike.unwrap_or(usual.spike.into()),
             before: given.before.unwrap_or(usual.before),
@@ -345,6 +352,7 @@ impl Resolver<'_, '_, '_> {
         if !(0.0..=1.0).contains(&allowance.filled) {
             self.add(&path.key("allowance").key("filled"), "must be a share from 0 to 1", None);
         }
+        self.check_restored(allowance, &path.key("allowance"));
         let greatest = |factors: &[f64]| factors.iter().copied().reduce(f64::max).unwrap_or(1.0);
         let fastest = starlink.rates.last().map_or(0.0, |rate| rate.bps_f64())
             * greatest(&starlink.ripple)
@@ -361,6 +369,31 @@ impl Resolver<'_, '_, '_> {
         } else {
             self.warn(&at, format!("that of the set of values {message}, so it is left out"));
             starlink.allowance = None;
+        }
+    }
+
+    /// Restorations must be times apart that rise, and the first one must lie within the run.
+    fn check_restored(&mut self, allowance: &Allowance, path: &Path) {
+        let Some(times) = allowance.restored.as_ref().map(PauseFile::quantiles) else {
+            if allowance.restored_at.is_some() {
+                let help = "write `restored` besides: how long after it the next restoration is".to_owned();
+                self.add(&path.key("restored_at"), "has no effect where nothing is restored", Some(help));
+            }
+            return;
+        };
+        if !times.is_sorted() {
+            let said =
+                if times.len() == 2 { "the first must not be more than the second" } else { "must not decrease" };
+            self.add(&path.key("restored"), said, None);
+        } else if let Some(shortest) = times.first().filter(|&&shortest| shortest < LEAST_RESTORED) {
+            let message = format!("{shortest} is less than {LEAST_RESTORED}");
+            self.add(&path.key("restored"), message, None);
+        }
+        if let (Some(first), Some(duration)) = (allowance.restored_at, self.duration)
+            && first >= duration
+        {
+            let message = format!("nothing is restored: the run of {duration} ends before {first}");
+            self.warn(&path.key("restored_at"), message);
         }
     }
 

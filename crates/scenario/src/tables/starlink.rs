@@ -201,6 +201,14 @@ pub struct AllowanceFile {
     /// Share of the volume that is there at the start. Without it: 1.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub filled: Option<f64>,
+    /// The whole volume is there again so long after the last time that it was restored, whatever was sent; a list
+    /// holds the quantiles of these times, of at least 1 s. Without it: never, tokens come at `rate` only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub restored: Option<PauseFile>,
+    /// When the volume is restored for the first time, from t = 0 on. Only with `restored`. Without it: drawn, as if
+    /// t = 0 lay anywhere between two restorations.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub restored_at: Option<Duration>,
 }
 
 /// Every value of the token bucket.
@@ -209,6 +217,12 @@ pub struct Allowance {
     pub rate: Rate,
     pub volume: Bytes,
     pub filled: f64,
+    /// None: never.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub restored: Option<PauseFile>,
+    /// None: drawn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub restored_at: Option<Duration>,
 }
 
 /// Every value of the grants.

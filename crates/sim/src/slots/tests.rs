@@ -493,7 +493,8 @@ fn an_edge_or_a_reroute_loses_what_arrives_before_the_new_path_could_carry_it() 
 
 /// A slot of 80 Mbit/s, tokens of 24 Mbit/s, 3 MB of them.
 fn limited(filled: f64) -> SlotConfig {
-    let allowance = Some(Allowance { rate: 24_000_000, bytes: 3_000_000, filled });
+    let allowance =
+        Some(Allowance { rate: 24_000_000, bytes: 3_000_000, filled, restored: Vec::new(), restored_at: None });
     SlotConfig { rates: vec![80_000_000], allowance, ..bare() }
 }
 
@@ -557,4 +558,65 @@ fn tokens_that_a_slower_slot_leaves_are_used_later_and_the_next_start_waits_for_
     assert_eq!(empty.next_start(at(2)), at(2));
     let second = empty.serve(first.departure, 1500, Idle::No, &mut Meter::default());
     assert_eq!((second.start, second.busy), (Time::from_nanos(500_000), Duration::from_nanos(150_000)));
+}
+
+#[test]
+fn a_bucket_is_restored_as_a_whole_while_a_flow_sends_at_its_rate() {
+    let with = |restored: Vec<Duration>, restored_at: Option<Duration>| {
+        let mut config = limited(1.0);
+        config.allowance = config.allowance.map(|bucket| Allowance { restored, restored_at, ..bucket });
+        slots(&config)
+    };
+    let mut never = with(Vec::new(), None);
+    let mut often = with(vec![ms(4000)], Some(ms(2000)));
+    // 3 MB each second, and the 3 MB of the bucket once, and again from 2, 6 and 10 s on. A packet is 1500 B.
+    let near = |found: Vec<u64>, mb: &[u64]| {
+        assert!(found.iter().zip(mb).all(|(found, mb)| found.abs_diff(1_000_000 * mb) <= 3000), "{found:?} {mb:?}");
+    };
+    let times = [1999, 4000, 5999, 9999, 11_000];
+    near(carried(&mut never, 0, &times), &[9, 15, 21, 33, 36]);
+    near(carried(&mut often, 0, &times), &[9, 18, 24, 39, 45]);
+    // No more than its volume is there after many restorations, nor after one at t = 0.
+    for (restored, restored_at, filled) in [(ms(1000), ms(500), 1.0), (ms(60_000), ms(0), 0.0)] {
+        let mut config = limited(filled);
+        config.allowance =
+            config.allowance.map(|one| Allowance { restored: vec![restored], restored_at: Some(restored_at), ..one });
+        near(carried(&mut slots(&config), 10_510, &[11_177]), &[5]);
+    }
+}
+
+#[test]
+fn restorations_are_as_far_apart_as_drawn_and_begin_at_any_time() {
+    // A packet owes hours of tokens at 1 bit/s, so the next one may leave when the bucket is restored.
+    let times = |restored: &[u64], restored_at: Option<u64>, link: usize| -> Vec<f64> {
+        let allowance = Some(Allowance {
+            rate: 1,
+            bytes: 1,
+            filled: 0.0,
+            restored: restored.iter().map(|&s| ms(1000 * s)).collect(),
+            restored_at: restored_at.map(|s| ms(1000 * s)),
+        });
+        let config = SlotConfig { rates: vec![1_000_000_000], allowance, ..bare() };
+        let mut slots = SlotScheduler::new(&config, 1, &format!("a->{link}"));
+        slots.serve(Time::ZERO, 1500, Idle::Yes, &mut Meter::default());
+        let mut next = || slots.serve(at(1), 1500, Idle::Yes, &mut Meter::default()).start.as_secs_f64();
+        (0..3).map(|_| next()).collect()
+    };
+    assert_eq!(times(&[20], Some(7), 0), [7.0, 27.0, 47.0]);
+    let mean = |values: Vec<f64>| values.iter().sum::<f64>() / values.len() as f64;
+    let every: Vec<Vec<f64>> = (0..2000).map(|link| times(&[20], None, link)).collect();
+    assert!(every.iter().all(|one| (one[2] - one[1] - 20.0).abs() < 1e-6 && (0.0..=20.0).contains(&one[0])));
+    // Four standard errors of 2000 uniform numbers up to 20 are 0.52.
+    let first = mean(every.iter().map(|one| one[0]).collect());
+    assert!((first - 10.0).abs() < 0.52, "{first}");
+    let drawn: Vec<Vec<f64>> = (0..2000).map(|link| times(&[10, 20, 30], None, link)).collect();
+    let apart = mean(drawn.iter().map(|one| one[2] - one[1]).collect());
+    assert!((apart - 20.0).abs() < 0.52, "{apart}");
+    assert!(drawn.iter().all(|one| (9.999..30.001).contains(&(one[2] - one[1]))));
+    // The rest of the time that is under way, E(T²) / 2 E(T): 433.3 / 40 and 617.3 / 44. Halves of the means would be
+    // 10 and 11.
+    let first = mean(drawn.iter().map(|one| one[0]).collect());
+    assert!((first - 10.83).abs() < 0.6, "{first}");
+    let first = mean((0..2000).map(|link| times(&[2, 42], None, link)[0]).collect());
+    assert!((first - 14.03).abs() < 0.95, "{first}");
 }
