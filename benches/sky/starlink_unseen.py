@@ -20,6 +20,7 @@ from starlink_seoul import SEGMENT_B, Upload, keys_of, off, simulated, uploads, 
 from skyhop import api
 from skyhop.inference import mean_and_interval
 from skyhop.starlink import losses as losses_of_slots
+from skyhop.starlink.estimating import QUANTILES, evenly_spaced
 from skyhop.validate.starlink_links import BOUNDS
 
 Floats = NDArray[np.float64]
@@ -211,6 +212,17 @@ def of_two() -> losses_of_slots.SlotLosses:
     return losses_of_slots.of_slots(slot, again, np.round(blocks * BLOCK_B / SEGMENT_B))
 
 
+def gamma_quantiles(mean: float, shape: float) -> list[float]:
+    """Evenly spaced quantiles of a gamma distribution, as many as a profile has, whose draws have the mean."""
+    grid = mean * np.exp(np.linspace(-14 - 10 / min(shape, 1), np.log(40 / min(shape, 1)), 40_000))
+    density = shape * np.log(grid) - shape * grid / mean
+    cumulative = np.cumsum(np.exp(density - density.max()))
+    points = np.interp((np.arange(2000) + 0.5) / 2000, cumulative / cumulative[-1], grid)
+    found = evenly_spaced(points * mean / points.mean(), QUANTILES)
+    found *= mean / np.mean((found[1:] + found[:-1]) / 2)
+    return [float(f"{value:.3g}") for value in found]
+
+
 def mean_and_range(values: Floats) -> tuple[float, float, float]:
     """The mean of some values, and the range of 95 % in which one more of the same kind would lie."""
     mean, around = mean_and_interval(list(values))
@@ -222,7 +234,7 @@ def mean_and_range(values: Floats) -> tuple[float, float, float]:
 def slots(seeds: range) -> None:
     """Prints what losses predict that are drawn for each slot, beside their mean at all times."""
     found = of_two()
-    drawn = [float(f"{value:.3g}") for value in losses_of_slots.quantiles(found.mean, found.shape)]
+    drawn = gamma_quantiles(found.mean, found.shape)
     deviation = found.mean / np.sqrt(found.shape)
     print(
         f"gain {found.gain:.1f}; loss of a slot: mean {100 * found.mean:.3f} %, standard deviation "
