@@ -4,6 +4,7 @@
 //! the tokens of an [`Allowance`].
 
 mod allowance;
+mod draws;
 #[cfg(test)]
 mod tests;
 
@@ -11,6 +12,7 @@ pub use allowance::Allowance;
 
 use crate::meter::Meter;
 use crate::slots::allowance::Bucket;
+use crate::slots::draws::{Draw, between, length, share};
 use crate::trace::{Idle, Served, first_with_rate, send};
 use skyhop_base::{Duration, Stream, Time};
 
@@ -89,32 +91,6 @@ pub struct Grants {
     /// How far after the begin of its period a grant begins, drawn for each by itself. The last one and `length` fit
     /// into a period.
     pub shift: Vec<Duration>,
-}
-
-/// The kinds of draws for a slot.
-#[derive(Clone, Copy)]
-enum Draw {
-    Rate,
-    Step,
-    Spike,
-    Loss,
-    Jitter,
-    Pause,
-    Spread,
-    Ripple,
-    Obstruction,
-    Obstructed,
-    Grant,
-    Outage,
-    Reroute,
-    RerouteAt,
-    RerouteStep,
-    Stay,
-    InFlight,
-    RerouteInFlight,
-    SlotLoss,
-    Restored,
-    RestoredAt,
 }
 
 /// Where in its slot an obstructed time lies.
@@ -456,22 +432,4 @@ fn share_below(x: f64) -> f64 {
 fn factor(hours: &[f64], ns: u64) -> f64 {
     let hour = ns / Duration::from_secs(3600).as_nanos();
     hours.get((hour % 24) as usize).copied().unwrap_or(1.0)
-}
-
-/// The two quantiles between which a draw from [0, 1) falls, and how far it is between them.
-fn between<T: Copy + Default>(quantiles: &[T], draw: f64) -> ([T; 2], f64) {
-    let gaps = quantiles.len().saturating_sub(1);
-    let place = draw * gaps as f64;
-    let gap = (place as usize).min(gaps.saturating_sub(1));
-    let at = |n: usize| quantiles.get(n).or(quantiles.last()).copied().unwrap_or_default();
-    ([at(gap), at(gap + 1)], place - gap as f64)
-}
-
-fn length(quantiles: &[Duration], draw: f64) -> Duration {
-    let ([least, most], part) = between(quantiles, draw);
-    least + share(most.saturating_sub(least), part)
-}
-
-fn share(of: Duration, part: f64) -> Duration {
-    Duration::from_nanos((of.as_nanos() as f64 * part) as u64)
 }

@@ -6,7 +6,7 @@
 //!
 //! A bucket may also be restored: from time to time all of its tokens are there at once, whatever was owed.
 
-use super::{Draw, length};
+use crate::slots::draws::{Draw, length};
 use skyhop_base::{Duration, Stream, Time};
 
 /// What a link may carry beyond a rate.
