@@ -144,11 +144,11 @@ def simulated(case: Case, seed: int) -> Recording:
 
 @dataclass(frozen=True)
 class Load:
-    """Known rates of slots in Mbit/s, their correlation, the loss and the quantiles of the outage in ms."""
+    """Known rates of slots in Mbit/s, their correlation, the loss or its quantiles, those of the outage in ms."""
 
     rates: tuple[float, ...] = (10, 17, 27, 48, 70)
     correlation: float = 0.0
-    loss: float = 0.002
+    loss: float | tuple[float, ...] = 0.002
     outage: tuple[float, ...] = (0, 0, 50)
     minutes: int = 15
     offered: float = 100.0
@@ -165,11 +165,13 @@ class Load:
         """The values by the names of the fit."""
         shares = (np.arange(4000) + 0.5) / 4000
         rates, outage = at(np.array(self.rates, dtype=float), shares), at(np.array(self.outage, dtype=float), shares)
+        losses = at(np.atleast_1d(np.array(self.loss, dtype=float)), shares)
         return {
             "rate, mean, Mbit/s": float(rates.mean()),
             "rate, median, Mbit/s": float(np.median(rates)),
             "correlation of the rates of neighbouring slots": self.correlation,
-            "loss between edges": self.loss,
+            "loss between edges": float(losses.mean()),
+            "loss of slots, 90 %": float(np.quantile(losses, 0.9)) if isinstance(self.loss, tuple) else math.nan,
             "outage, mean, ms": float(outage.mean()),
             "allowance, rate, Mbit/s": self.bucket[0],
             "allowance, volume, MB": self.bucket[1],
@@ -183,6 +185,8 @@ LOADS = {
     "correlated, 15 min": Load(correlation=0.8),
     "narrow": Load(rates=(18, 25), correlation=0.4, loss=0.0005, outage=(0, 20), minutes=30),
     "bucket": Load(rates=(50, 87), minutes=5, floods=3, scatter=0.03, bucket=(24, 430)),
+    "losses": Load(minutes=60, loss=(0.0003, 0.001, 0.0016, 0.0024, 0.005)),
+    "losses, 15 min": Load(loss=(0.0003, 0.001, 0.0016, 0.0024, 0.005)),
     "held": Load(rates=(14, 22, 23, 24, 25, 50, 87), correlation=0.8, minutes=5, floods=3, scatter=0.03),
 }
 
@@ -208,6 +212,11 @@ def limited(mbps: Floats, bucket: tuple[float, float]) -> Floats:
     return carried
 
 
+def lost_by(quantiles: tuple[float, ...], slots: int, seed: int) -> Floats:
+    """What each slot loses. Draws of its own, so that the cases without them are the same ones as before."""
+    return at(np.array(quantiles), np.random.Generator(np.random.PCG64(seed + 1_000_000)).uniform(size=slots))
+
+
 def loads(case: Load, seed: int) -> list[Transfer]:
     """Floods, and a stream that the link carries, as iperf3 tells of them: a row for each second."""
     generator = np.random.Generator(np.random.PCG64(seed))
@@ -230,7 +239,8 @@ def loads(case: Load, seed: int) -> list[Transfer]:
         # An outage lies before the edge, in the last second of its slot.
         ends = (since % 15) == 14
         out = np.where(ends, outage_s[slot], 0.0)
-        arrived = generator.binomial(np.round(passes * (1 - out)).astype(int), 1 - case.loss).astype(float)
+        lost: Floats | float = case.loss if isinstance(case.loss, float) else lost_by(case.loss, slots, seed)[slot]
+        arrived = generator.binomial(np.round(passes * (1 - out)).astype(int), 1 - lost).astype(float)
         found.append(
             Transfer(
                 name=f"{name} {seed}",

@@ -1,10 +1,10 @@
 """The set "seoul-2026" of the profile `starlink` beside uploads over a dish that no set was made from.
 
 `python benches/sky/starlink_unseen.py [--seeds 5]` prints the tables of `docs/models/starlink-unseen.md`, with
-`--losses` what it says about losses. The numbers are what iperf3 says in files of
-github.com/MPTCP-FreeBSD/tcp-cc-starlink (`uplink-sequential-logs/`, March 2026: Linux 6.19). Which files judge was
-decided by their names, before they were read. The delay of the wire is the one at which the least smoothed round trip
-is the recorded one, as in `skyhop validate`.
+`--losses` what it says about losses, and with `--slots` what losses that are drawn for each slot predict. The numbers
+are what iperf3 says in files of github.com/MPTCP-FreeBSD/tcp-cc-starlink (`uplink-sequential-logs/`, March 2026: Linux
+6.19). Which files judge was decided by their names, before they were read. The delay of the wire is the one at which
+the least smoothed round trip is the recorded one, as in `skyhop validate`.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from starlink_seoul import SEGMENT_B, Upload, keys_of, off, simulated, uploads, 
 
 from skyhop import api
 from skyhop.inference import mean_and_interval
+from skyhop.starlink import losses as losses_of_slots
+from skyhop.starlink.estimating import QUANTILES, evenly_spaced
 from skyhop.validate.starlink_links import BOUNDS
 
 Floats = NDArray[np.float64]
@@ -91,6 +93,9 @@ HALVES = {
 NEAR = {SYDNEY["cubic"][0].name: 79, SYDNEY["cubic"][6].name: 122}
 
 FIRST_HALF_S, SLOT_S, NEAR_S = 7, 15, 2
+
+#: What the sender's application writes at once, B: the unit of `HALVES`.
+BLOCK_B = 131_072
 
 #: Of the wire, for what is said of losses: that of run 1 in `skyhop validate`.
 DELAY_MS = 12.8
@@ -199,13 +204,79 @@ def losses(keys: dict[str, Any], seeds: range) -> None:
         )
 
 
+def of_two() -> losses_of_slots.SlotLosses:
+    """The distribution of the losses of slots in the two uploads whose seconds were read."""
+    halves = [[float(value) for value in half.split(":")] for table in HALVES.values() for half in table.split()]
+    blocks, again = np.array(halves).T
+    slot = np.repeat(np.arange(blocks.size / 2), 2)
+    return losses_of_slots.of_slots(slot, again, np.round(blocks * BLOCK_B / SEGMENT_B))
+
+
+def gamma_quantiles(mean: float, shape: float) -> list[float]:
+    """Evenly spaced quantiles of a gamma distribution, as many as a profile has, whose draws have the mean."""
+    grid = mean * np.exp(np.linspace(-14 - 10 / min(shape, 1), np.log(40 / min(shape, 1)), 40_000))
+    density = shape * np.log(grid) - shape * grid / mean
+    cumulative = np.cumsum(np.exp(density - density.max()))
+    points = np.interp((np.arange(2000) + 0.5) / 2000, cumulative / cumulative[-1], grid)
+    found = evenly_spaced(points * mean / points.mean(), QUANTILES)
+    found *= mean / np.mean((found[1:] + found[:-1]) / 2)
+    return [float(f"{value:.3g}") for value in found]
+
+
+def mean_and_range(values: Floats) -> tuple[float, float, float]:
+    """The mean of some values, and the range of 95 % in which one more of the same kind would lie."""
+    mean, around = mean_and_interval(list(values))
+    # The interval of the mean is t s / sqrt(n), that of one more value t s sqrt(1 + 1/n).
+    around *= np.sqrt(values.size + 1)
+    return mean, mean - around, mean + around
+
+
+def slots(seeds: range) -> None:
+    """Prints what losses predict that are drawn for each slot, beside their mean at all times."""
+    found = of_two()
+    drawn = gamma_quantiles(found.mean, found.shape)
+    deviation = found.mean / np.sqrt(found.shape)
+    print(
+        f"gain {found.gain:.1f}; loss of a slot: mean {100 * found.mean:.3f} %, standard deviation "
+        f"{100 * deviation:.3f} %; variance of clumps {found.clump:.2f}"
+    )
+    print(f"loss = {drawn}\n")
+    both = [one for one in SYDNEY["cubic"] if one.name in HALVES]
+    groups = {
+        "Sydney, the other eight": [one for one in SYDNEY["cubic"] if one not in both],
+        **FARTHER,
+        "Sydney, runs 1 and 7 (fitted)": both,
+    }
+    print("| uploads | loss | goodput, Mbit/s | range of 95 % | off | sent again, % | range of 95 % | off |")
+    print("|---|---|---|---|---|---|---|---|")
+    for label, group in groups.items():
+        recorded = np.mean([(one.mbps, one.resent_percent) for one in group], axis=0)
+        for how, loss in (("drawn", drawn), ("one", round(found.mean, 6))):
+            own = {"values": "seoul-2026", "own": {"loss": loss, "outage": ["0 ms", "0 ms"]}}
+            runs = np.array([np.mean([simulated(one, own, seed)[:2] for one in group], axis=0) for seed in seeds])
+            cells = []
+            for measure, digits, value, column in zip(("goodput", "repeated"), (1, 2), recorded, runs.T, strict=True):
+                mean, low, high = mean_and_range(column)
+                inside = "" if low <= value <= high else ", outside"
+                cells += [
+                    f"{value:.{digits}f}: {mean:.{digits}f}",
+                    f"{low:.{digits}f} to {high:.{digits}f}{inside}",
+                    verdict(measure, mean, value),
+                ]
+            print(f"| {label} | {how} | " + " | ".join(cells) + " |", flush=True)
+
+
 def main() -> None:
     """Prints the table."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--values", default="seoul-2026")
     parser.add_argument("--losses", action="store_true", help="Only what is said of losses.")
+    parser.add_argument("--slots", action="store_true", help="Only what losses that are drawn for each slot predict.")
     given = parser.parse_args()
+    if given.slots:
+        slots(range(1, 1 + 2 * given.seeds))
+        return
     keys: dict[str, Any] = {"values": given.values}
     seeds = range(1, 1 + given.seeds)
     if given.losses:

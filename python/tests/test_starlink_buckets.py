@@ -85,6 +85,9 @@ def test_arrivals_take_tokens_and_time_brings_them() -> None:
     # Lost packets have taken tokens; warm-ups have the rate that follows; half of an interval counts.
     lossy = starlink_links.sides({**VALUES, "loss": 0.1})
     assert filled(one, sent(60, 3.6), profile=lossy) == pytest.approx(1 - 60 * (4.0 - 2.4) / 216)
+    # Slots that draw 0 to 0.1 and 0.1 to 0.3 equally often lose 0.125 on average.
+    drawn = starlink_links.sides({**VALUES, "loss": [0, 0.1, 0.3]})
+    assert filled(one, sent(60, 3.5), profile=drawn) == pytest.approx(1 - 60 * (4.0 - 2.4) / 216)
     warm = sent(50, 3.6, seconds=60, omitted_s=10.0)
     assert filled(one, warm) == pytest.approx(1 - 70 * 1.2 / 216)
     tens = {"begins_s": np.array([0.0]), "lengths_s": np.array([20.0]), "rate_bps": np.array([3.6e6])}

@@ -87,6 +87,8 @@ pub const DURATIONS: &[(&str, f64, f64)] = &[
     ("before", 1e-3, 0.1),
     ("after", 1e-3, 0.1),
     ("pause", 1e-3, 0.2),
+    ("restored", 1.0, 30.0),
+    ("restored_at", 1e-3, -0.9),
     ("at", 0.0, 59.9),
     ("think", 0.01, -0.2),
     ("VideoOptions.segment", 0.01, -0.03),

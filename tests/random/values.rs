@@ -189,6 +189,9 @@ impl<'s> Draw<'s> {
                 table.insert("recovery".to_owned(), (*self.chance.pick(&["reno", "newreno"])).into());
                 table.insert("control".to_owned(), "reno".into());
             }
+            "AllowanceFile" if table.contains_key("restored_at") => {
+                table.entry("restored").or_insert_with(|| "2 s".into());
+            }
             "RepairFile" if !table.contains_key("arq") && !table.contains_key("erasure") => {
                 table.remove("order");
             }

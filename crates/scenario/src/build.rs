@@ -363,7 +363,7 @@ fn slots(starlink: &Starlink, setting: &Setting) -> SlotConfig {
         after: starlink.after,
         pause: starlink.pause.quantiles(),
         edge_loss: starlink.edge_loss.map(at_edge),
-        loss: starlink.loss,
+        loss: starlink.loss.quantiles(),
         obstructed: starlink.obstructed.clone(),
         obstructed_at: match starlink.obstructed_at {
             ObstructedAtName::Anywhere => ObstructedAt::Anywhere,
@@ -383,6 +383,8 @@ fn slots(starlink: &Starlink, setting: &Setting) -> SlotConfig {
             rate: allowance.rate.bps(),
             bytes: allowance.volume.0,
             filled: allowance.filled,
+            restored: allowance.restored.as_ref().map(|times| times.quantiles()).unwrap_or_default(),
+            restored_at: allowance.restored_at,
         }),
     }
 }

@@ -34,8 +34,8 @@ pub use crate::tables::repair::{ArqFile, CodeFile, ErasureFile, OrderName, Repai
 pub use crate::tables::routing::{MetricName, RoutingFile};
 pub use crate::tables::starlink::{
     AllowanceFile, AllowanceOrNone, GrantsFile, HoursFile, HoursName, LinkProfileFile, LinkProfileName,
-    LinkProfileOptions, NoAllowance, ObstructedAtName, PauseFile, StarlinkDirection, StarlinkFile, StarlinkValues,
-    UpToFile,
+    LinkProfileOptions, LossFile, NoAllowance, ObstructedAtName, PauseFile, StarlinkDirection, StarlinkFile,
+    StarlinkValues, UpToFile,
 };
 pub use crate::tables::stations::{
     ByDistanceFile, ClassOfStationsFile, ClassWireFile, CoverageFile, FibreFile, ObstructionFile, StationFile,

@@ -4,6 +4,7 @@
 //! the tokens of an [`Allowance`].
 
 mod allowance;
+mod draws;
 #[cfg(test)]
 mod tests;
 
@@ -11,6 +12,7 @@ pub use allowance::Allowance;
 
 use crate::meter::Meter;
 use crate::slots::allowance::Bucket;
+use crate::slots::draws::{Draw, between, length, share};
 use crate::trace::{Idle, Served, first_with_rate, send};
 use skyhop_base::{Duration, Stream, Time};
 
@@ -52,9 +54,10 @@ pub struct SlotConfig {
     pub after: Duration,
     /// Nothing is sent for so long after an edge; less than a slot.
     pub pause: Vec<Duration>,
-    /// Probability of a loss from `before` until `after` each edge, and at other times.
+    /// Probability of a loss from `before` until `after` each edge, …
     pub edge_loss: [f64; 2],
-    pub loss: f64,
+    /// … and at other times; each slot draws its own, in each direction of the link by itself.
+    pub loss: Vec<f64>,
     /// How long each slot is obstructed, in both directions of the link at once: all packets are lost meanwhile.
     pub obstructed: Vec<Duration>,
     pub obstructed_at: ObstructedAt,
@@ -88,29 +91,6 @@ pub struct Grants {
     /// How far after the begin of its period a grant begins, drawn for each by itself. The last one and `length` fit
     /// into a period.
     pub shift: Vec<Duration>,
-}
-
-/// The kinds of draws for a slot.
-#[derive(Clone, Copy)]
-enum Draw {
-    Rate,
-    Step,
-    Spike,
-    Loss,
-    Jitter,
-    Pause,
-    Spread,
-    Ripple,
-    Obstruction,
-    Obstructed,
-    Grant,
-    Outage,
-    Reroute,
-    RerouteAt,
-    RerouteStep,
-    Stay,
-    InFlight,
-    RerouteInFlight,
 }
 
 /// Where in its slot an obstructed time lies.
@@ -162,15 +142,16 @@ impl SlotScheduler {
     pub fn new(config: &SlotConfig, seed: u64, link: &str) -> SlotScheduler {
         let mut ends: Vec<&str> = link.split("->").collect();
         ends.sort_unstable();
+        let draws = Stream::new(seed, link, "slots");
         SlotScheduler {
             config: config.clone(),
-            draws: Stream::new(seed, link, "slots"),
+            bucket: config.allowance.as_ref().map(|allowance| Bucket::new(allowance, &draws)),
+            draws,
             shared: Stream::new(seed, &ends.join("--"), "slots"),
             drawn: None,
             last: None,
             busy: false,
             debt: 0,
-            bucket: config.allowance.as_ref().map(Bucket::new),
         }
     }
 
@@ -368,7 +349,14 @@ impl SlotScheduler {
         }
         let [least, most] = self.config.edge_loss;
         let near = self.near_edge(t).map(|slot| least + self.draw(Draw::Loss, slot) * (most - least));
-        near.unwrap_or(self.config.loss)
+        near.unwrap_or_else(|| match self.config.loss[..] {
+            // Most links have one, and need no draw for each packet.
+            [loss] => loss,
+            ref losses => {
+                let ([least, most], part) = between(losses, self.draw(Draw::SlotLoss, self.slot(t.as_nanos())));
+                least + part * (most - least)
+            }
+        })
     }
 }
 
@@ -444,22 +432,4 @@ fn share_below(x: f64) -> f64 {
 fn factor(hours: &[f64], ns: u64) -> f64 {
     let hour = ns / Duration::from_secs(3600).as_nanos();
     hours.get((hour % 24) as usize).copied().unwrap_or(1.0)
-}
-
-/// The two quantiles between which a draw from [0, 1) falls, and how far it is between them.
-fn between<T: Copy + Default>(quantiles: &[T], draw: f64) -> ([T; 2], f64) {
-    let gaps = quantiles.len().saturating_sub(1);
-    let place = draw * gaps as f64;
-    let gap = (place as usize).min(gaps.saturating_sub(1));
-    let at = |n: usize| quantiles.get(n).or(quantiles.last()).copied().unwrap_or_default();
-    ([at(gap), at(gap + 1)], place - gap as f64)
-}
-
-fn length(quantiles: &[Duration], draw: f64) -> Duration {
-    let ([least, most], part) = between(quantiles, draw);
-    least + share(most.saturating_sub(least), part)
-}
-
-fn share(of: Duration, part: f64) -> Duration {
-    Duration::from_nanos((of.as_nanos() as f64 * part) as u64)
 }

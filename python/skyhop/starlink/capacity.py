@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from skyhop.starlink import allowance
+from skyhop.starlink import allowance, losses
 from skyhop.starlink.allowance import LEAST_PACKETS, NEAR_S, Bools
 from skyhop.starlink.chains import Chains, neighbours
-from skyhop.starlink.estimating import QUANTILES
+from skyhop.starlink.estimating import evenly_spaced
 from skyhop.starlink.fitting import (
     LEAST_SLOTS,
     MOST_CORRELATION,
@@ -64,6 +64,8 @@ class CapacityFit:
     """Rate of the token bucket in Mbit/s of IP packets; NaN where none is claimed."""
     allowance_mb: float = math.nan
     """Its volume in 10⁶ bytes, likewise."""
+    loss_quantiles: tuple[float, ...] = ()
+    """Evenly spaced quantiles of the loss of a slot; empty where chance explains how slots differ."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,8 @@ class _Slots:
     """Slots in which nothing arrived: they are not among the others."""
     falls: bool
     """Whether an allowance limits the transfer from some time on: the slots are those before."""
+    each: Floats
+    """Of each interval away from edges, a column: its middle in slots, its length in s, datagrams lost and sent."""
 
     @property
     def is_carried(self) -> bool:
@@ -124,7 +128,7 @@ def fit_capacity(transfers: Sequence[Transfer], *, draws: int = 200, seed: int =
             parameters.append(Parameter("correlation of the rates of neighbouring slots", correlation, low, high))
         known = np.stack([rate, carried], axis=1)
         drawn, unknown = _distribution(known)
-        rates = tuple(round(float(one), 2) for one in _quantiles(drawn, rate.size))
+        rates = tuple(round(float(one), 2) for one in evenly_spaced(drawn, rate.size))
         for name, of, from_share in (("mean", np.mean, 0.0), ("median", np.median, 0.5)):
             limit = ", at least" if unknown > from_share else ""
             value_of = partial(_of_distribution, of)
@@ -145,14 +149,20 @@ def fit_capacity(transfers: Sequence[Transfer], *, draws: int = 200, seed: int =
         if slots.silent:
             notes.append(f"{one.name}: nothing arrived in {slots.silent} slots. They are left out: see `obstructed`.")
     free = np.concatenate([np.full(one.rate.size, one.is_carried) for one in every])
-    loss = math.nan
+    loss, told = math.nan, losses.Told()
     outages: tuple[float, ...] = ()
     if packets[free].sum() >= LEAST_PACKETS:
         loss = float(lost[free].sum() / packets[free].sum())
         shares = np.stack([lost[free], packets[free]], axis=1)
         parameters.append(_parameter("loss between edges", _share, shares, 1, draws, generator))
+        # A double tells milliseconds at such places.
+        apart = np.array([[1e9], [0], [0], [0]])
+        streams = [one.each + n * apart for n, one in enumerate(every) if one.is_carried]
+        told = losses.tell(*np.concatenate(streams, axis=1), draws=draws, generator=generator)
+        parameters += told.parameters
+        notes += filter(None, [told.note])
     if outage.size >= LEAST_EDGES:
-        outages = tuple(round(float(value), 1) for value in _quantiles(_without_chance(outage), outage.size))
+        outages = tuple(round(float(value), 1) for value in evenly_spaced(_without_chance(outage), outage.size))
         parameters.append(
             _parameter("outage, mean, ms", lambda found: max(float(found.mean()), 0.0), outage, 1, draws, generator)
         )
@@ -172,6 +182,7 @@ def fit_capacity(transfers: Sequence[Transfer], *, draws: int = 200, seed: int =
         unknown=unknown, slots=rate.size if rates else 0,
         loss=loss, outage_ms=outages, edges=outage.size, notes=tuple(notes), parameters=tuple(parameters),
         allowance_mbps=round(bucket.rate_mbps, 3), allowance_mb=round(bucket.volume_mb, 2),
+        loss_quantiles=told.quantiles,
     )  # fmt: skip
 
 
@@ -197,7 +208,9 @@ def capacity_table(found: CapacityFit) -> str:
     if not math.isnan(found.allowance_mbps):
         rate, volume = f"{found.allowance_mbps:g} Mbit/s", f"{found.allowance_mb:g} MB"
         lines.append(f'allowance = {{ rate = "{rate}", volume = "{volume}" }}')
-    if not math.isnan(found.loss):
+    if found.loss_quantiles:
+        lines.append("loss = [" + ", ".join(f"{value:g}" for value in found.loss_quantiles) + "]")
+    elif not math.isnan(found.loss):
         lines.append(f"loss = {found.loss:.3g}")
     if found.outage_ms:
         # What edges lose is all in the outage.
@@ -231,12 +244,14 @@ def once(transfers: Sequence[Transfer]) -> None:
 def _slots(one: Transfer, free: Bools) -> _Slots:
     begins = one.start_s + one.omitted_s + one.begins_s - FIRST_S
     ends = begins + one.lengths_s
-    edge = np.round((begins + ends) / 2 / SLOT_S)
+    middle = (begins + ends) / 2 / SLOT_S
+    edge = np.round(middle)
     # Intervals that reach within a second of an edge; they and their edge count in the other part.
     near = (ends > edge * SLOT_S - NEAR_S) & (begins < edge * SLOT_S + NEAR_S)
-    slot = np.floor((begins + ends) / 2 / SLOT_S)
+    slot = np.floor(middle)
     offered = one.offered_bps / 1e6 * one.wire_factor
     rates, carried, lost, packets, numbers = [], [], [], [], []
+    each = [np.zeros((4, 0))]
     silent = 0
     for number in np.unique(slot[~near & free]):
         of = (slot == number) & ~near & free
@@ -251,6 +266,8 @@ def _slots(one: Transfer, free: Bools) -> _Slots:
         carried.append(float(one.is_udp and offered > 0 and rate >= CARRIED * offered))
         lost.append(float(one.lost_each[of].sum()) if one.lost_each is not None else 0.0)
         packets.append(float(one.packets_each[of].sum()) if one.packets_each is not None else 0.0)
+        if one.lost_each is not None and one.packets_each is not None:
+            each.append(np.stack([middle[of], one.lengths_s[of], one.lost_each[of], one.packets_each[of]]))
     outage: Floats = np.zeros(0)
     if one.lost_each is not None and one.packets_each is not None and carried and all(carried) and free.all():
         share = _share(np.stack([lost, packets], axis=1))
@@ -258,6 +275,7 @@ def _slots(one: Transfer, free: Bools) -> _Slots:
     return _Slots(
         number=np.array(numbers), rate=np.array(rates), carried=np.array(carried), lost=np.array(lost),
         packets=np.array(packets), outage_ms=outage, silent=silent, falls=not free.all(),
+        each=np.concatenate(each, axis=1),
     )  # fmt: skip
 
 
@@ -289,19 +307,6 @@ def _without_chance(outages_ms: Floats) -> Floats:
         found[first] = sums[first]
     found[:first] = 0.0
     return found
-
-
-def _quantiles(values: Floats, known: int) -> Floats:
-    """Evenly spaced quantiles, as many as a profile has or as values are `known`, three at least.
-
-    The profile draws evenly between two of them. So the ends stand where the outermost gaps have the means of the
-    values there; at the outermost values themselves they would stretch the distribution.
-    """
-    found = np.quantile(values, np.linspace(0, 1, min(QUANTILES, known)))
-    low, high = values[values <= found[1]], values[values >= found[-2]]
-    found[0] = min(max(2 * float(np.mean(low)) - found[1], found[0]), found[1])
-    found[-1] = max(min(2 * float(np.mean(high)) - found[-2], found[-1]), found[-2])
-    return np.asarray(found)
 
 
 def _distribution(known: Floats) -> tuple[Floats, float]:

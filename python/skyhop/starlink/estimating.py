@@ -248,6 +248,19 @@ def weighted_quantiles(values: Floats, weights: Floats) -> Floats:
     return np.asarray(found)
 
 
+def evenly_spaced(values: Floats, known: int) -> Floats:
+    """Evenly spaced quantiles, as many as a profile has or as values are `known`, three at least.
+
+    The profile draws evenly between two of them. So the ends stand where the outermost gaps have the means of the
+    values there; at the outermost values themselves they would stretch the distribution.
+    """
+    found = np.quantile(values, np.linspace(0, 1, min(QUANTILES, known)))
+    low, high = values[values <= found[1]], values[values >= found[-2]]
+    found[0] = min(max(2 * float(np.mean(low)) - found[1], found[0]), found[1])
+    found[-1] = max(min(2 * float(np.mean(high)) - found[-2], found[-1]), found[-2])
+    return np.asarray(found)
+
+
 def _smoothed(quantiles: Floats) -> Floats:
     """Quantiles whose gaps are means over their neighbours; the first one stays."""
     gaps = np.diff(quantiles)

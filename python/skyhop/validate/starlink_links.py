@@ -44,7 +44,8 @@ NEW_FROM_S = 1_735_689_600.0
 #: scatter, so a short recording needs more.
 ROUND_TRIPS, LEAST_RUNS, MOST_RUNS = 55_000, 3, 12
 
-#: Runs of transfers; where rates hold for minutes a run of five minutes has two independent ones, so it takes more.
+#: Runs of transfers; where rates hold for minutes a run of five minutes has two independent ones, so it takes more. So
+#: does an allowance that is restored, because few transfers see that.
 TRANSFER_SEEDS = range(1, 6)
 HELD_SEEDS = range(1, 21)
 
@@ -153,7 +154,7 @@ def starlink(
                 rows[number] = _round_trips(case.recording, one, profile)
             else:
                 others = [other.transfer for other in found.values() if isinstance(other, _Read) and _alike(one, other)]
-                link = starlink_buckets.link_at_start(one.transfer, others, profile, down=one.down)
+                link = starlink_buckets.link_at_start(one.transfer, others, profile, down=one.down, seeds=HELD_SEEDS)
                 rows[number], ours_bps = _transfer(one, least.get(case.place), link)
         except ValueError as error:
             rows[number] = [_unread(case, str(error))]
@@ -353,9 +354,11 @@ def _transfer(one: _Read, least_ms: float | None, link: LinkAtStart) -> tuple[li
     profile, begin_s = link.profile, link.begin_s
     own_ms = transfer.least_rtt_ms if transfer.least_rtt_ms is not None else least_ms
     delay_ms = starlink_runs.delay_ms(transfer, down, control, own_ms, profile, begin_s=begin_s)
-    seeds = HELD_SEEDS if link.rate_correlation >= HELD else TRANSFER_SEEDS
+    # More runs where one has few independent rates, or a restoration that it may not see.
+    is_rare = link.rate_correlation >= HELD or link.by_seed
+    seeds = HELD_SEEDS if is_rare else TRANSFER_SEEDS
     runs = [
-        starlink_runs.transfer_run(transfer, down, control, delay_ms, profile, seed=seed, begin_s=begin_s)
+        starlink_runs.transfer_run(transfer, down, control, delay_ms, link.of(seed), seed=seed, begin_s=begin_s)
         for seed in seeds
     ]
     name = one.case.recording

@@ -5,8 +5,8 @@ use super::starlink_sets::{AFTER, Usual, in_few_words, lengths};
 use super::wires::TransmitterKind;
 use crate::format::{
     AllowanceOrNone, CountsName, DropTailFile, GrantsFile, HoursFile, HoursName, LinkProfileFile, LinkProfileName,
-    LinkProfileOptions, NoAllowance, QueueFile, QueueOptions, StarlinkDirection, StarlinkFile, StarlinkValues,
-    UpToFile,
+    LinkProfileOptions, LossFile, NoAllowance, PauseFile, QueueFile, QueueOptions, StarlinkDirection, StarlinkFile,
+    StarlinkValues, UpToFile,
 };
 use crate::scenario::{Allowance, Direction, Grants, LinkProfile, Starlink};
 use crate::tree::Path;
@@ -46,6 +46,9 @@ const WETLINKS: [f64; 24] = [
     1.04, 1.06, 1.06, 1.08, 1.09, 1.13, 1.07, 1.03, 1.02, 1.03, 1.01, 1.01, 1.0, 0.99, 0.99, 0.98, 0.95, 0.91, 0.88,
     0.84, 0.84, 0.9, 0.97, 1.0,
 ];
+
+/// Restorations of an allowance that follow more closely do not limit a volume: they make a greater rate.
+const LEAST_RESTORED: Duration = Duration::from_secs(1);
 
 /// Where a profile is resolved.
 pub(super) struct ProfilePlace<'p> {
@@ -126,16 +129,20 @@ impl Resolver<'_, '_, '_> {
             allowance: match &given.allowance {
                 None => usual.allowance,
                 Some(AllowanceOrNone::Named(NoAllowance::None)) => None,
-                Some(AllowanceOrNone::Bucket(bucket)) => {
-                    Some(Allowance { rate: bucket.rate, volume: bucket.volume, filled: bucket.filled.unwrap_or(1.0) })
-                }
+                Some(AllowanceOrNone::Bucket(bucket)) => Some(Allowance {
+                    rate: bucket.rate,
+                    volume: bucket.volume,
+                    filled: bucket.filled.unwrap_or(1.0),
+                    restored: bucket.restored.as_ref().map(|times| in_few_words(times.quantiles())),
+                    restored_at: bucket.restored_at,
+                }),
             },
             spike: given.spike.unwrap_or(usual.spike.into()),
             before: given.before.unwrap_or(usual.before),
             after: given.after.unwrap_or(AFTER),
             pause: in_few_words(given.pause.unwrap_or(usual.pause).quantiles()),
             edge_loss: given.edge_loss.unwrap_or(usual.edge_loss),
-            loss: given.loss.unwrap_or(usual.loss),
+            loss: given.loss.unwrap_or(LossFile::Same(usual.loss)).in_few_words(),
             obstructed: given.obstructed.unwrap_or_default(),
             obstructed_at: given.obstructed_at.unwrap_or_default(),
             outage: given.outage.unwrap_or(usual.outage),
@@ -202,7 +209,8 @@ impl Resolver<'_, '_, '_> {
 
     /// Losses at edges are a value of the set and replace `loss` there: who writes `loss` alone gets both.
     fn warn_of_edge_loss(&mut self, given: &StarlinkFile, starlink: &Starlink, path: &Path) {
-        if given.loss == Some(0.0) && given.in_flight_loss.is_none() && starlink.in_flight_loss > 0.0 {
+        let greatest = given.loss.as_ref().map(LossFile::greatest);
+        if greatest == Some(0.0) && given.in_flight_loss.is_none() && starlink.in_flight_loss > 0.0 {
             let message = format!(
                 "in_flight_loss stays that of the set of values: {:.0} % of the edges lose all packets in flight: \
                  write in_flight_loss, too, such as 0 for no losses at edges",
@@ -215,7 +223,7 @@ impl Resolver<'_, '_, '_> {
             return;
         }
         let at_edges = starlink.edge_loss.map(|share| (share / edge_s).min(1.0));
-        let own = given.loss.filter(|&loss| loss == 0.0 || loss > at_edges[1]);
+        let own = greatest.filter(|&loss| loss == 0.0 || loss > at_edges[1]);
         // There the set says how many packets are lost, not how many of a second's.
         let is_narrower =
             matches!(given.values, Some(StarlinkValues::Fitted | StarlinkValues::Loaded | StarlinkValues::Seattle2023))
@@ -229,12 +237,17 @@ impl Resolver<'_, '_, '_> {
         };
         let percent =
             |share: f64| format!("{:.3}", share * 100.0).trim_end_matches('0').trim_end_matches('.').to_owned();
-        let [least, most] = at_edges.map(percent);
-        let shares = if least == most { most } else { format!("{least} to {most}") };
+        let shares = |least: f64, most: f64| {
+            let [least, most] = [least, most].map(percent);
+            if least == most { most } else { format!("{least} to {most}") }
+        };
+        let [least, most] = at_edges;
+        let least_between = starlink.loss.quantiles().first().copied().unwrap_or_default();
         let message = format!(
-            "edge_loss stays that of the set of values: {shares} % of the packets near an edge are lost, and {} % of \
-             the others: write edge_loss, too, such as [0, 0] for no losses at edges",
-            percent(starlink.loss)
+            "edge_loss stays that of the set of values: {} % of the packets near an edge are lost, and {} % of the \
+             others: write edge_loss, too, such as [0, 0] for no losses at edges",
+            shares(least, most),
+            shares(least_between, starlink.loss.greatest())
         );
         self.warn(&path.key(key), message);
     }
@@ -250,6 +263,7 @@ impl Resolver<'_, '_, '_> {
         let (step, jitter, pause) =
             (starlink.step.quantiles(), starlink.jitter.quantiles(), starlink.pause.quantiles());
         let busy = starlink.busy_jitter.as_ref().map(UpToFile::quantiles).unwrap_or_default();
+        let losses = starlink.loss.quantiles();
         for (key, delays) in [("step", &step), ("jitter", &jitter), ("busy_jitter", &busy), ("spike", &starlink.spike)]
         {
             if let Some(delay) = delays.iter().find(|&&delay| delay > limit) {
@@ -282,6 +296,7 @@ impl Resolver<'_, '_, '_> {
             ("spike", starlink.spike.is_sorted(), starlink.spike.len()),
             ("pause", pause.is_sorted(), pause.len()),
             ("edge_loss", starlink.edge_loss.is_sorted(), 2),
+            ("loss", losses.is_sorted(), losses.len()),
         ];
         for (key, _, values) in lists.into_iter().filter(|(_, in_order, _)| !in_order) {
             let said = if values == 2 { "the first must not be more than the second" } else { "must not decrease" };
@@ -337,6 +352,7 @@ impl Resolver<'_, '_, '_> {
         if !(0.0..=1.0).contains(&allowance.filled) {
             self.add(&path.key("allowance").key("filled"), "must be a share from 0 to 1", None);
         }
+        self.check_restored(allowance, &path.key("allowance"));
         let greatest = |factors: &[f64]| factors.iter().copied().reduce(f64::max).unwrap_or(1.0);
         let fastest = starlink.rates.last().map_or(0.0, |rate| rate.bps_f64())
             * greatest(&starlink.ripple)
@@ -353,6 +369,31 @@ impl Resolver<'_, '_, '_> {
         } else {
             self.warn(&at, format!("that of the set of values {message}, so it is left out"));
             starlink.allowance = None;
+        }
+    }
+
+    /// Restorations must be times apart that rise, and the first one must lie within the run.
+    fn check_restored(&mut self, allowance: &Allowance, path: &Path) {
+        let Some(times) = allowance.restored.as_ref().map(PauseFile::quantiles) else {
+            if allowance.restored_at.is_some() {
+                let help = "write `restored` besides: how long after it the next restoration is".to_owned();
+                self.add(&path.key("restored_at"), "has no effect where nothing is restored", Some(help));
+            }
+            return;
+        };
+        if !times.is_sorted() {
+            let said =
+                if times.len() == 2 { "the first must not be more than the second" } else { "must not decrease" };
+            self.add(&path.key("restored"), said, None);
+        } else if let Some(shortest) = times.first().filter(|&&shortest| shortest < LEAST_RESTORED) {
+            let message = format!("{shortest} is less than {LEAST_RESTORED}");
+            self.add(&path.key("restored"), message, None);
+        }
+        if let (Some(first), Some(duration)) = (allowance.restored_at, self.duration)
+            && first >= duration
+        {
+            let message = format!("nothing is restored: the run of {duration} ends before {first}");
+            self.warn(&path.key("restored_at"), message);
         }
     }
 

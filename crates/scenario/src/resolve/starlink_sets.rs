@@ -228,7 +228,13 @@ mod seoul_2026 {
     /// Full at the start: nothing tells what a terminal sent before.
     pub fn allowance_up() -> Option<Allowance> {
         let (rate, bytes) = ALLOWANCE_UP;
-        Some(Allowance { rate: Rate::from_bps(rate)?, volume: Bytes(bytes), filled: 1.0 })
+        Some(Allowance {
+            rate: Rate::from_bps(rate)?,
+            volume: Bytes(bytes),
+            filled: 1.0,
+            restored: None,
+            restored_at: None,
+        })
     }
 }
 

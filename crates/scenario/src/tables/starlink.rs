@@ -97,9 +97,9 @@ pub struct StarlinkFile {
     /// Packets lost around an edge, as a share of those of one second: at most `before` and `after` in seconds. Without
     /// it: 0.005 to 0.06 (seoul-2026: 0).
     pub edge_loss: Option<[f64; 2]>,
-    /// Probability that a packet is lost at other times. Without it: 0.002 up (seoul-2026: 0.00055), 0.0001 down.
-    #[schemars(range(min = 0.0, max = 1.0))]
-    pub loss: Option<f64>,
+    /// Probability that a packet is lost at other times, or the quantiles of it: each slot draws its own, in each
+    /// direction by itself. Without it: 0.002 up (seoul-2026: 0.00055), 0.0001 down.
+    pub loss: Option<LossFile>,
     /// How long something stands before the satellite in each slot, as quantiles: all packets are lost meanwhile, in
     /// both directions at once. Only on wires; a station has `obstructions`. Without it: never.
     #[schemars(length(min = 2, max = 1001))]
@@ -201,6 +201,14 @@ pub struct AllowanceFile {
     /// Share of the volume that is there at the start. Without it: 1.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub filled: Option<f64>,
+    /// The whole volume is there again so long after the last time that it was restored, whatever was sent; a list
+    /// holds the quantiles of these times, of at least 1 s. Without it: never, tokens come at `rate` only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub restored: Option<PauseFile>,
+    /// When the volume is restored for the first time, from t = 0 on. Only with `restored`. Without it: drawn, as if
+    /// t = 0 lay anywhere between two restorations.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub restored_at: Option<Duration>,
 }
 
 /// Every value of the token bucket.
@@ -209,6 +217,12 @@ pub struct Allowance {
     pub rate: Rate,
     pub volume: Bytes,
     pub filled: f64,
+    /// None: never.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub restored: Option<PauseFile>,
+    /// None: drawn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub restored_at: Option<Duration>,
 }
 
 /// Every value of the grants.
@@ -233,6 +247,42 @@ impl PauseFile {
         match self {
             PauseFile::Same(pause) => vec![*pause],
             PauseFile::Drawn(quantiles) => quantiles.clone(),
+        }
+    }
+}
+
+/// One probability for all slots, or the quantiles from which each slot draws its own.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum LossFile {
+    Same(#[schemars(range(min = 0.0, max = 1.0))] f64),
+    Drawn(#[schemars(length(min = 2, max = 1001), inner(range(min = 0.0, max = 1.0)))] Vec<f64>),
+}
+
+impl LossFile {
+    /// Quantiles from the least to the greatest.
+    pub fn quantiles(&self) -> Vec<f64> {
+        match self {
+            LossFile::Same(loss) => vec![*loss],
+            LossFile::Drawn(quantiles) => quantiles.clone(),
+        }
+    }
+
+    /// The greatest that a slot can draw.
+    pub fn greatest(&self) -> f64 {
+        match self {
+            LossFile::Same(loss) => *loss,
+            LossFile::Drawn(quantiles) => quantiles.last().copied().unwrap_or_default(),
+        }
+    }
+
+    /// As one probability where all slots have the same.
+    pub fn in_few_words(self) -> LossFile {
+        match &self {
+            LossFile::Drawn(quantiles) if quantiles.windows(2).all(|pair| pair[0] == pair[1]) => {
+                quantiles.first().map_or(LossFile::Same(0.0), |&loss| LossFile::Same(loss))
+            }
+            _ => self,
         }
     }
 }
@@ -334,7 +384,7 @@ pub struct Starlink {
     pub after: Duration,
     pub pause: PauseFile,
     pub edge_loss: [f64; 2],
-    pub loss: f64,
+    pub loss: LossFile,
     /// Empty: never.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub obstructed: Vec<Duration>,

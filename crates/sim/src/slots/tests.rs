@@ -23,7 +23,7 @@ fn bare() -> SlotConfig {
         after: ms(140),
         pause: vec![Duration::ZERO],
         edge_loss: [0.0; 2],
-        loss: 0.0,
+        loss: vec![0.0],
         busy_jitter: Vec::new(),
         busy_within: Duration::ZERO,
         ripple: Vec::new(),
@@ -79,8 +79,13 @@ fn rate_and_step_hold_for_a_slot_and_fill_their_ranges() {
 
 #[test]
 fn edges_delay_lose_and_pause() {
-    let config =
-        SlotConfig { spike: vec![ms(15), ms(25)], edge_loss: [0.1, 0.2], loss: 0.01, pause: vec![ms(60)], ..bare() };
+    let config = SlotConfig {
+        spike: vec![ms(15), ms(25)],
+        edge_loss: [0.1, 0.2],
+        loss: vec![0.01],
+        pause: vec![ms(60)],
+        ..bare()
+    };
     let mut slots = slots(&config);
     for n in [11_926, 12_000, 12_139, 26_926, 27_139] {
         let (delay, loss) = (slots.delay(at(n)), slots.loss(at(n)));
@@ -94,6 +99,56 @@ fn edges_delay_lose_and_pause() {
     assert_eq!((served.start, served.departure, served.busy), (at(11_999), at(12_061), ms(2)));
     assert_eq!(slots.serve(at(12_010), 125, Idle::No, &mut Meter::default()).start, at(12_060));
     assert_eq!(slots.serve(at(0), 125, Idle::No, &mut Meter::default()).departure, at(1), "no edge at the start");
+}
+
+#[test]
+fn every_slot_draws_its_loss_and_nothing_else_changes() {
+    let same = SlotConfig {
+        rates: vec![10_000_000, 70_000_000],
+        step: vec![ms(0), ms(4)],
+        jitter: vec![ms(0), ms(9)],
+        edge_loss: [0.3, 0.4],
+        loss: vec![0.01],
+        ..bare()
+    };
+    let config = SlotConfig { loss: vec![0.0, 0.01, 0.02, 0.1, 0.2], ..same.clone() };
+    let [mut up, mut other] = [&config, &same].map(|config| SlotScheduler::new(config, 1, "a->b"));
+    let down = SlotScheduler::new(&config, 1, "b->a");
+    let mut drawn = [Vec::new(), Vec::new()];
+    for n in 0..4000_u64 {
+        let edge = 12_000 + 15_000 * n;
+        let loss = up.loss(at(edge + 140));
+        assert_eq!([loss; 2], [7000, 14_924].map(|into| up.loss(at(edge + into))), "slot {n}");
+        // Near edges `edge_loss` counts, with the draws that it has without a list.
+        for into in [0, 139, 14_925] {
+            assert_eq!(up.loss(at(edge + into)), other.loss(at(edge + into)), "slot {n}");
+        }
+        let [ours, theirs] =
+            [&mut up, &mut other].map(|one| one.serve(at(edge + 500), 1250, Idle::Yes, &mut Meter::default()));
+        assert_eq!((ours, up.delay(at(edge + 510))), (theirs, other.delay(at(edge + 510))), "slot {n}");
+        drawn[0].push(loss);
+        drawn[1].push(down.loss(at(edge + 140)));
+    }
+    for (from, to) in [(0.0, 0.01), (0.01, 0.02), (0.02, 0.1), (0.1, 0.2)] {
+        for drawn in &drawn {
+            let inside = drawn.iter().filter(|&&loss| (from..to).contains(&loss)).count();
+            // Five standard deviations of a count of 4000 with probability 1/4: 5 · √750 = 137.
+            assert!(inside.abs_diff(1000) < 137, "{inside} from {from} to {to}");
+        }
+    }
+    // Neighbouring slots and the two directions have nothing in common: four standard errors of 4000 are 0.063.
+    let correlation = |pairs: &[(f64, f64)]| {
+        let count = pairs.len() as f64;
+        let mean = |of: fn(&(f64, f64)) -> f64| pairs.iter().map(of).sum::<f64>() / count;
+        let [a, b] = [mean(|pair| pair.0), mean(|pair| pair.1)];
+        let product = |of: fn(f64, f64) -> f64| pairs.iter().map(|&(x, y)| of(x - a, y - b)).sum::<f64>();
+        product(|x, y| x * y) / (product(|x, _| x * x) * product(|_, y| y * y)).sqrt()
+    };
+    let [up, down] = drawn;
+    let neighbours: Vec<(f64, f64)> = up.iter().copied().zip(up[1..].iter().copied()).collect();
+    let directions: Vec<(f64, f64)> = up.iter().copied().zip(down).collect();
+    assert!(correlation(&neighbours).abs() < 0.063, "{}", correlation(&neighbours));
+    assert!(correlation(&directions).abs() < 0.063, "{}", correlation(&directions));
 }
 
 #[test]
@@ -268,7 +323,7 @@ fn packets_that_follow_one_another_have_their_own_jitter() {
 
 #[test]
 fn an_obstruction_lies_within_its_slot_in_both_directions_at_once() {
-    let config = SlotConfig { obstructed: vec![ms(0), ms(0), ms(3000)], loss: 0.01, ..bare() };
+    let config = SlotConfig { obstructed: vec![ms(0), ms(0), ms(3000)], loss: vec![0.01], ..bare() };
     let [up, down] = ["a->b", "b->a"].map(|name| SlotScheduler::new(&config, 1, name));
     let hidden = |slots: &SlotScheduler, slot: u64| {
         (0..1500).filter(|n| slots.loss(at(12_000 + 15_000 * slot + 10 * n)) == 1.0).count()
@@ -286,7 +341,7 @@ fn an_obstruction_lies_within_its_slot_in_both_directions_at_once() {
 
 #[test]
 fn an_obstruction_at_the_edge_begins_with_its_slot_and_is_as_long_as_one_anywhere() {
-    let anywhere = SlotConfig { obstructed: vec![ms(0), ms(0), ms(6000)], loss: 0.01, ..bare() };
+    let anywhere = SlotConfig { obstructed: vec![ms(0), ms(0), ms(6000)], loss: vec![0.01], ..bare() };
     let edge = SlotConfig { obstructed_at: ObstructedAt::Edge, ..anywhere.clone() };
     let hidden = |config: &SlotConfig, name: &str, slot: u64| -> Vec<u64> {
         let slots = SlotScheduler::new(config, 1, name);
@@ -306,7 +361,7 @@ fn an_obstruction_at_the_edge_begins_with_its_slot_and_is_as_long_as_one_anywher
 
 #[test]
 fn an_outage_ends_with_its_edge_in_both_directions_at_once() {
-    let config = SlotConfig { outage: vec![ms(0), ms(0), ms(60)], loss: 0.01, ..bare() };
+    let config = SlotConfig { outage: vec![ms(0), ms(0), ms(60)], loss: vec![0.01], ..bare() };
     let [up, down] = ["a->b", "b->a"].map(|name| SlotScheduler::new(&config, 1, name));
     // Milliseconds lost in the last 100 ms before the edge; they are in a row and end with it.
     let lost = |slots: &SlotScheduler, n: u64| {
@@ -409,7 +464,7 @@ fn an_edge_or_a_reroute_loses_what_arrives_before_the_new_path_could_carry_it() 
         reroute: 1.0,
         reroute_at: vec![ms(5000)],
         in_flight_loss: 0.25,
-        loss: 0.01,
+        loss: vec![0.01],
         ..bare()
     };
     let [up, down] = ["a->b", "b->a"].map(|name| SlotScheduler::new(&config, 1, name));
@@ -438,7 +493,8 @@ fn an_edge_or_a_reroute_loses_what_arrives_before_the_new_path_could_carry_it() 
 
 /// A slot of 80 Mbit/s, tokens of 24 Mbit/s, 3 MB of them.
 fn limited(filled: f64) -> SlotConfig {
-    let allowance = Some(Allowance { rate: 24_000_000, bytes: 3_000_000, filled });
+    let allowance =
+        Some(Allowance { rate: 24_000_000, bytes: 3_000_000, filled, restored: Vec::new(), restored_at: None });
     SlotConfig { rates: vec![80_000_000], allowance, ..bare() }
 }
 
@@ -502,4 +558,65 @@ fn tokens_that_a_slower_slot_leaves_are_used_later_and_the_next_start_waits_for_
     assert_eq!(empty.next_start(at(2)), at(2));
     let second = empty.serve(first.departure, 1500, Idle::No, &mut Meter::default());
     assert_eq!((second.start, second.busy), (Time::from_nanos(500_000), Duration::from_nanos(150_000)));
+}
+
+#[test]
+fn a_bucket_is_restored_as_a_whole_while_a_flow_sends_at_its_rate() {
+    let with = |restored: Vec<Duration>, restored_at: Option<Duration>| {
+        let mut config = limited(1.0);
+        config.allowance = config.allowance.map(|bucket| Allowance { restored, restored_at, ..bucket });
+        slots(&config)
+    };
+    let mut never = with(Vec::new(), None);
+    let mut often = with(vec![ms(4000)], Some(ms(2000)));
+    // 3 MB each second, and the 3 MB of the bucket once, and again from 2, 6 and 10 s on. A packet is 1500 B.
+    let near = |found: Vec<u64>, mb: &[u64]| {
+        assert!(found.iter().zip(mb).all(|(found, mb)| found.abs_diff(1_000_000 * mb) <= 3000), "{found:?} {mb:?}");
+    };
+    let times = [1999, 4000, 5999, 9999, 11_000];
+    near(carried(&mut never, 0, &times), &[9, 15, 21, 33, 36]);
+    near(carried(&mut often, 0, &times), &[9, 18, 24, 39, 45]);
+    // No more than its volume is there after many restorations, nor after one at t = 0.
+    for (restored, restored_at, filled) in [(ms(1000), ms(500), 1.0), (ms(60_000), ms(0), 0.0)] {
+        let mut config = limited(filled);
+        config.allowance =
+            config.allowance.map(|one| Allowance { restored: vec![restored], restored_at: Some(restored_at), ..one });
+        near(carried(&mut slots(&config), 10_510, &[11_177]), &[5]);
+    }
+}
+
+#[test]
+fn restorations_are_as_far_apart_as_drawn_and_begin_at_any_time() {
+    // A packet owes hours of tokens at 1 bit/s, so the next one may leave when the bucket is restored.
+    let times = |restored: &[u64], restored_at: Option<u64>, link: usize| -> Vec<f64> {
+        let allowance = Some(Allowance {
+            rate: 1,
+            bytes: 1,
+            filled: 0.0,
+            restored: restored.iter().map(|&s| ms(1000 * s)).collect(),
+            restored_at: restored_at.map(|s| ms(1000 * s)),
+        });
+        let config = SlotConfig { rates: vec![1_000_000_000], allowance, ..bare() };
+        let mut slots = SlotScheduler::new(&config, 1, &format!("a->{link}"));
+        slots.serve(Time::ZERO, 1500, Idle::Yes, &mut Meter::default());
+        let mut next = || slots.serve(at(1), 1500, Idle::Yes, &mut Meter::default()).start.as_secs_f64();
+        (0..3).map(|_| next()).collect()
+    };
+    assert_eq!(times(&[20], Some(7), 0), [7.0, 27.0, 47.0]);
+    let mean = |values: Vec<f64>| values.iter().sum::<f64>() / values.len() as f64;
+    let every: Vec<Vec<f64>> = (0..2000).map(|link| times(&[20], None, link)).collect();
+    assert!(every.iter().all(|one| (one[2] - one[1] - 20.0).abs() < 1e-6 && (0.0..=20.0).contains(&one[0])));
+    // Four standard errors of 2000 uniform numbers up to 20 are 0.52.
+    let first = mean(every.iter().map(|one| one[0]).collect());
+    assert!((first - 10.0).abs() < 0.52, "{first}");
+    let drawn: Vec<Vec<f64>> = (0..2000).map(|link| times(&[10, 20, 30], None, link)).collect();
+    let apart = mean(drawn.iter().map(|one| one[2] - one[1]).collect());
+    assert!((apart - 20.0).abs() < 0.52, "{apart}");
+    assert!(drawn.iter().all(|one| (9.999..30.001).contains(&(one[2] - one[1]))));
+    // The rest of the time that is under way, E(T²) / 2 E(T): 433.3 / 40 and 617.3 / 44. Halves of the means would be
+    // 10 and 11.
+    let first = mean(drawn.iter().map(|one| one[0]).collect());
+    assert!((first - 10.83).abs() < 0.6, "{first}");
+    let first = mean((0..2000).map(|link| times(&[2, 42], None, link)[0]).collect());
+    assert!((first - 14.03).abs() < 0.95, "{first}");
 }
