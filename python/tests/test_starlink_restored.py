@@ -36,7 +36,7 @@ def test_a_restoration_after_the_earlier_transfers_leaves_the_bucket_full() -> N
         begin = starlink_buckets.link_at_start(one, [other], keys, down=False, seeds=range(1, 4))
         found = [allowance(begin, seed)["filled"] for seed in (1, 2, 3)]
         assert found == [pytest.approx(share)] * 3, restored_at
-        assert "counted from the begin of the first transfer" in begin.note
+        assert "counted from the start of the first transfer" in begin.note
     # In the middle of it, what arrived later counts: 30 s at 2.4 Mbit/s beyond the rate.
     begin = starlink_buckets.link_at_start(
         sent(120, 8), [sent(60, 4.8)], profile(restored="1 h", restored_at="30 s"), down=False
