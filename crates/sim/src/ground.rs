@@ -105,7 +105,7 @@ impl Path {
         self.piece.at(since)
     }
 
-    /// Time since the begin of the piece, ns.
+    /// Time since the start of the piece, ns.
     #[inline(always)]
     fn since(&self, departure: Time) -> i64 {
         let begin = self.delay_or_end_ns.wrapping_sub(1 << self.length_bits);

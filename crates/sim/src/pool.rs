@@ -165,7 +165,7 @@ impl Front {
         self.first == back.last && !self.is_empty()
     }
 
-    /// Arrival and begin of service of the oldest packet. It means nothing without packets.
+    /// Arrival and start of service of the oldest packet. It means nothing without packets.
     #[inline(always)]
     pub fn times(&self) -> (Time, Time) {
         (self.arrival, self.start)
@@ -213,7 +213,7 @@ impl Front {
         behind
     }
 
-    /// The packets that wait with the begin of their service, oldest first.
+    /// The packets that wait with the start of their service, oldest first.
     pub fn iter_waiting<'a>(&self, pool: &'a Pool) -> impl Iterator<Item = (&'a Packet, Time)> + use<'a> {
         let mut at = self.first_waiting;
         std::iter::from_fn(move || {
@@ -250,7 +250,7 @@ pub(crate) struct Line<'a> {
 }
 
 impl Line<'_> {
-    /// Adds the packet at a place, with the begin of its service and its arrival. If it does not wait, the service of
+    /// Adds the packet at a place, with the start of its service and its arrival. If it does not wait, the service of
     /// all packets before it has begun, too. Gives whether it is the only one. Without `may_be_empty` others are known
     /// to be there, and the oldest one is not looked at.
     #[inline(always)]
@@ -322,7 +322,7 @@ impl Line<'_> {
         }
     }
 
-    /// Takes the packets that wait away but the `stay` oldest of them. Gives them with the begin of their service, and
+    /// Takes the packets that wait away but the `stay` oldest of them. Gives them with the start of their service, and
     /// the arrival of the newest one that stays on the link.
     pub fn cut_waiting(&mut self, pool: &mut Pool, stay: u32) -> (Vec<(Packet, Time)>, Option<Time>) {
         let taken = self.back.waiting.saturating_sub(stay);

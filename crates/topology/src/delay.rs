@@ -16,7 +16,7 @@ const CELL_BITS: u32 = 32;
 /// Shortest segment, 2¹⁹ ns (0.5 ms): enough for satellites that pass each other within a few hundred metres.
 const SHORTEST_BITS: u32 = 19;
 
-/// The delay of a packet that departs x ns after the begin of a segment: `start + slope x + bend x²`.
+/// The delay of a packet that departs x ns after the start of a segment: `start + slope x + bend x²`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parabola {
     start_ns: f64,
@@ -30,7 +30,7 @@ impl Parabola {
     /// No delay.
     pub const NONE: Parabola = Parabola { start_ns: 0.0, slope: 0.0, bend: 0.0 };
 
-    /// Delay to the nearest nanosecond, `since` ns after the begin.
+    /// Delay to the nearest nanosecond, `since` ns after the start.
     #[inline(always)]
     pub fn at(&self, since: i64) -> Duration {
         // Never negative within the segment. A signed number is converted with one instruction, an unsigned one with

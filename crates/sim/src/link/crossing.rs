@@ -39,12 +39,12 @@ impl Link {
         forgotten
     }
 
-    /// Whether packets wait whose begin of service is not known.
+    /// Whether packets wait whose start of service is not known.
     pub fn holds_deferred(&self) -> bool {
         self.deferred.as_ref().is_some_and(|deferred| deferred.packets() > 0)
     }
 
-    /// At the far end: a packet is on the link. Gives its arrival and its begin if it is the only one.
+    /// At the far end: a packet is on the link. Gives its arrival and the start of its service if it is the only one.
     pub fn receive(&mut self, pool: &mut Pool, entry: &Entry) -> Option<(Time, Time)> {
         debug_assert!(
             self.front.iter(pool).last().is_none_or(|last| last.arrival <= entry.arrival),
