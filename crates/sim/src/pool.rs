@@ -378,7 +378,12 @@ pub(crate) struct Entries<'a> {
     times: (Time, Time),
 }
 
-impl Entries<'_> {
+impl<'a> Entries<'a> {
+    /// None.
+    pub fn none(pool: &'a Pool) -> Entries<'a> {
+        Entries { pool, at: NOWHERE, times: (Time::ZERO, Time::ZERO) }
+    }
+
     /// Place of the next one.
     pub fn place(&self) -> u32 {
         self.at

@@ -10,8 +10,9 @@ use skyhop_base::Time;
 impl Link {
     /// The packets whose service does not begin before `from`, oldest first.
     pub fn entries_from<'a>(&self, pool: &'a Pool, from: Time) -> Entries<'a> {
+        // Mostly there is none, and the others need not be looked at.
         let any = !self.front.is_empty() && self.back.start(pool) >= from;
-        self.front.iter(pool).from(if any { from } else { Time::MAX })
+        if any { self.front.iter(pool).from(from) } else { Entries::none(pool) }
     }
 
     /// The packets behind one of the link's, by its place ([`Entries::place`]); all of them without one.
