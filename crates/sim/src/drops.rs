@@ -21,11 +21,10 @@ impl Simulation {
     #[cold]
     pub(crate) fn overflow(&mut self, link: u32, packet: &Packet) {
         let Simulation { now, links, pool, topology, ground, .. } = self;
-        let state = &mut links[link as usize];
-        let (mut path, from) = (state.link.path, state.from);
-        let delay_of = |packet: &Packet, at| path.delay(topology, ground, &from, packet.to, at);
         let mut out = Vec::new();
-        let eviction = state.link.evict_for(pool, packet, *now, delay_of, &mut out);
+        let eviction = links[link as usize].with_delays(topology, ground, |link, delays| {
+            link.evict_for(pool, packet, *now, |packet, at| delays.to(packet.to, at), &mut out)
+        });
         for evicted in &out {
             self.drop_packet(evicted, DropCause::Priority, Some(link));
         }

@@ -125,10 +125,10 @@ impl Simulation {
             OnDown::SendInVain => state.link.mark_unreachable(pool, *now, affected),
             OnDown::Drop | OnDown::Hold | OnDown::Reroute => {
                 let mut out = Vec::new();
-                let mut path = state.link.path;
-                let new_delay = |packet: &Packet, at| path.delay(topology, ground, &from, packet.to, at);
                 let first = state.link.first_arrival();
-                state.link.withdraw(pool, *now, affected, new_delay, &mut out);
+                state.with_delays(topology, ground, |link, delays| {
+                    link.withdraw(pool, *now, affected, |packet, at| delays.to(packet.to, at), &mut out);
+                });
                 let is_silent = part.as_ref().is_some_and(|part| part.is_silent(link.as_u32()));
                 if let Some((arrival, start)) = first
                     && state.link.settled
@@ -293,9 +293,9 @@ impl Simulation {
         if !state.link.defers_departures() || state.link.next_arrival().is_some_and(|arrival| arrival <= now) {
             return false;
         }
-        let (mut path, from) = (state.link.path, state.from);
-        state.link.begin_service(pool, now, |packet, at| path.delay(topology, ground, &from, packet.to, at));
-        state.link.path = path;
+        state.with_delays(topology, ground, |link, delays| {
+            link.begin_service(pool, now, |packet, at| delays.to(packet.to, at));
+        });
         self.settle_discipline(link);
         self.arm_link(link);
         true
@@ -304,11 +304,9 @@ impl Simulation {
     /// A link's queue discipline takes a packet.
     pub(crate) fn enqueue(&mut self, link: u32, packet: &Packet) {
         let Simulation { now, links, pool, topology, ground, .. } = self;
-        let state = &mut links[link as usize];
-        let (mut path, from) = (state.link.path, state.from);
-        let delay_of = |packet: &Packet, at| path.delay(topology, ground, &from, packet.to, at);
-        state.link.enqueue(pool, *packet, *now, delay_of);
-        state.link.path = path;
+        links[link as usize].with_delays(topology, ground, |link, delays| {
+            link.enqueue(pool, *packet, *now, |packet, at| delays.to(packet.to, at));
+        });
         self.settle_discipline(link);
         self.arm_link(link);
     }

@@ -1,7 +1,7 @@
 //! The delay curves between stations and their satellites.
 
 use skyhop_base::{Duration, Index, Time};
-use skyhop_topology::{DelaySegment, LinkKind, NodeId, Parabola, Topology};
+use skyhop_topology::{LinkKind, NodeId, Parabola, Topology};
 
 /// How far it is to the other end of a link.
 #[derive(Clone, Copy, Debug)]
@@ -13,7 +13,7 @@ pub(crate) enum Delay {
     Ground,
 }
 
-/// Of a [`Path`], in a byte.
+/// The kind of a [`Path`], in a byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Fixed,
@@ -125,32 +125,24 @@ impl Path {
     }
 }
 
-/// A satellite, and the piece of the delay curve to it that was used last, on one cache line.
+/// The path from a station to a satellite, on one cache line.
 #[derive(Clone, Copy, Debug)]
-#[repr(C, align(64))]
-struct Curve {
-    with: u32,
-    segment: DelaySegment,
+#[repr(align(64))]
+struct Curve(Path);
+
+/// The delays over a link, for functions of the link itself, which cannot lend its path to them.
+pub(crate) struct Delays<'a> {
+    pub path: Path,
+    pub topology: &'a Topology,
+    pub ground: &'a mut Ground,
+    pub from: u32,
 }
 
-impl Curve {
-    /// To nobody.
-    const NONE: Curve = Curve { with: u32::MAX, segment: DelaySegment::NONE };
-
-    /// The delay of a packet that departs from `a` to `b`, or from `b` to `a`, at `departure`.
+impl Delays<'_> {
+    /// The delay of a packet that departs at `departure` to the node `to`.
     #[inline(always)]
-    fn delay(&mut self, topology: &Topology, a: u32, b: u32, departure: Time) -> Duration {
-        if self.with != b || departure < self.segment.from || self.segment.until <= departure {
-            self.renew(topology, a, b, departure);
-        }
-        self.segment.at(departure)
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn renew(&mut self, topology: &Topology, a: u32, b: u32, departure: Time) {
-        let segment = topology.delay_segment(NodeId::new(a), NodeId::new(b), departure);
-        *self = Curve { with: b, segment };
+    pub fn to(&mut self, to: u32, departure: Time) -> Duration {
+        self.path.delay(self.topology, self.ground, &self.from, to, departure)
     }
 }
 
@@ -175,50 +167,53 @@ impl Ground {
             end += count;
             begin.push(end);
         }
-        Ground { begin, curves: vec![Curve::NONE; end as usize] }
+        Ground { begin, curves: vec![Curve(Path::moving(u32::MAX)); end as usize] }
     }
 
     /// The delay of a packet that departs from a station to a satellite, or from it to the station, at `departure`.
     #[inline(never)]
     fn delay(&mut self, topology: &Topology, station: u32, satellite: u32, departure: Time) -> Duration {
         match self.of(station, satellite) {
-            Some(curve) => curve.delay(topology, station, satellite, departure),
+            Some(path) => path.between(topology, &station, satellite, departure),
             None => topology.delay_segment(NodeId::new(station), NodeId::new(satellite), departure).at(departure),
         }
     }
 
-    /// Where the curve between a station and a satellite is kept; it may hold another one's.
+    /// The path between a station and a satellite; its curve may still be another satellite's.
     #[inline]
-    fn of(&mut self, station: u32, satellite: u32) -> Option<&mut Curve> {
+    fn of(&mut self, station: u32, satellite: u32) -> Option<&mut Path> {
         let (begin, end) = (self.begin[station as usize], self.begin[station as usize + 1]);
         let curves = &mut self.curves[begin as usize..end as usize];
         if curves.len() > 1 {
-            let place = curves.iter().position(|curve| curve.with == satellite).unwrap_or(curves.len() - 1);
+            let place = curves.iter().position(|curve| curve.0.node == satellite).unwrap_or(curves.len() - 1);
             curves[..=place].rotate_right(1);
         }
-        curves.first_mut()
+        curves.first_mut().map(|curve| &mut curve.0)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use skyhop_topology::DelaySegment;
 
     #[test]
     fn each_antenna_keeps_a_curve() {
-        let segment = |n: u64| DelaySegment::constant(Duration::from_nanos(n));
-        let mut ground = Ground { begin: vec![0, 0, 2, 3], curves: vec![Curve::NONE; 3] };
+        let piece = |n: u32| DelaySegment::constant(Duration::from_nanos(n.into())).curve;
+        let to = |satellite| Path { piece: piece(satellite), ..Path::moving(satellite) };
+        let nobody = Path::moving(u32::MAX);
+        let mut ground = Ground { begin: vec![0, 0, 2, 3], curves: vec![Curve(nobody); 3] };
         assert!(ground.of(0, 7).is_none(), "no station");
         for satellite in [7, 8] {
-            *ground.of(1, satellite).unwrap() = Curve { with: satellite, segment: segment(u64::from(satellite)) };
+            *ground.of(1, satellite).unwrap() = to(satellite);
         }
         for satellite in [7, 8, 7, 8] {
-            let curve = ground.of(1, satellite).unwrap();
-            assert_eq!((curve.with, curve.segment), (satellite, segment(u64::from(satellite))));
+            let path = ground.of(1, satellite).unwrap();
+            assert_eq!((path.node, path.piece), (satellite, piece(satellite)));
         }
         // Nine takes the place of the one that was not used for longest.
-        *ground.of(1, 9).unwrap() = Curve { with: 9, segment: segment(9) };
-        assert_eq!(ground.of(1, 8).unwrap().with, 8);
-        assert_eq!(ground.curves[2].with, Curve::NONE.with, "the other station's");
+        *ground.of(1, 9).unwrap() = to(9);
+        assert_eq!(ground.of(1, 8).unwrap().node, 8);
+        assert_eq!(ground.curves[2].0.node, nobody.node, "the other station's");
     }
 }

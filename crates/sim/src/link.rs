@@ -583,14 +583,6 @@ impl Link {
         Line { front: &mut self.front, back: &mut self.back }
     }
 
-    /// The oldest packet, which has arrived.
-    #[cfg(test)]
-    pub fn take_arrived(&mut self, pool: &mut Pool) -> Option<Entry> {
-        let entry = self.front.iter(pool).next()?;
-        self.forget_arrived(pool);
-        Some(entry)
-    }
-
     /// The oldest packets.
     #[inline(always)]
     pub fn front(&self) -> &Front {
@@ -610,12 +602,12 @@ impl Link {
         at
     }
 
-    /// Takes the oldest packet, which has arrived, off the link and out of its place. Without any nothing happens.
-    pub fn forget_arrived(&mut self, pool: &mut Pool) {
-        if !self.front.is_empty() {
-            let at = self.detach_arrived(pool);
-            pool.take(at);
-        }
+    /// Takes the oldest packet, which has arrived, off the link and out of its place.
+    pub fn take_arrived(&mut self, pool: &mut Pool) -> Option<Entry> {
+        let entry = self.front.iter(pool).next()?;
+        let at = self.detach_arrived(pool);
+        pool.take(at);
+        Some(entry)
     }
 
     /// When the oldest packet on the link arrives.

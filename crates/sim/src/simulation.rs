@@ -9,7 +9,7 @@ use crate::errors::{Arrival, Listed, Losses};
 use crate::events::{Event, EventQueue, Waiting};
 use crate::flow::{Flow, FlowState};
 use crate::foresight::Foresight;
-use crate::ground::{Delay, Ground};
+use crate::ground::{Delay, Delays, Ground};
 use crate::host::Payloads;
 use crate::late::LatePackets;
 use crate::limits::{BETWEEN_LOOKS, Halt, Limits};
@@ -24,7 +24,7 @@ use crate::spec::{OnDown, SimulationSpec};
 use crate::visit::Visit;
 use crate::workload;
 use skyhop_base::{Duration, Index, Time};
-use skyhop_topology::{Change, Forwarding, LinkId, NodeId, Topology};
+use skyhop_topology::{Change, Forwarding, NodeId, Topology};
 
 /// See [`Link`] for the order.
 #[repr(C, align(64))]
@@ -65,6 +65,21 @@ impl LinkState {
     #[inline(always)]
     fn delay(&mut self, topology: &Topology, ground: &mut Ground, to: u32, departure: Time) -> Duration {
         self.link.path.delay(topology, ground, &self.from, to, departure)
+    }
+
+    /// Calls a function of the link with the delays over it.
+    #[inline(always)]
+    pub fn with_delays<R>(
+        &mut self,
+        topology: &Topology,
+        ground: &mut Ground,
+        work: impl FnOnce(&mut Link, &mut Delays<'_>) -> R,
+    ) -> R {
+        let mut delays = Delays { path: self.link.path, topology, ground, from: self.from };
+        let result = work(&mut self.link, &mut delays);
+        // With the piece of the curve that was used last.
+        self.link.path = delays.path;
+        result
     }
 
     /// Whether the oldest packet, which arrives at `now`, was on the link for its transmission and the propagation at
@@ -448,12 +463,12 @@ impl Simulation {
             && !packet.flags.has(Flags::UNREACHABLE)
             && self.agents.is_empty()
             && let Some(ttl) = packet.ttl.checked_sub(1)
-            && let Some((next, end)) = self.forwarding.next_link(to.index as usize, NodeId::new(packet.to))
+            && let Some((next, node)) = self.next_hop(packet.to, to)
         {
-            let (size, node) = (packet.size, self.far_end(next, end));
+            let size = packet.size;
             self.packet_hops += 1;
             self.pool.route(at, (node, ttl), to.index);
-            return self.transmit_place(next.as_u32(), (at, size), node);
+            return self.transmit_place(next, (at, size), node);
         }
         let mut packet = self.pool.take(at);
         if packet.flags.has(Flags::UNREACHABLE) {
@@ -471,9 +486,8 @@ impl Simulation {
         }
         let slot = self.slots.links + link;
         let state = &mut self.links[link as usize];
-        let Some(mut entry) = state.link.entries(&self.pool).next() else { return self.events.leave(slot) };
-        debug_assert!(state.took_its_time(&self.pool, self.now), "faster than the link: {entry:?}");
-        state.link.forget_arrived(&mut self.pool);
+        debug_assert!(state.took_its_time(&self.pool, self.now), "faster than the link: {:?}", state.link);
+        let Some(mut entry) = state.link.take_arrived(&mut self.pool) else { return self.events.leave(slot) };
         match state.link.next_event(self.now) {
             Some((time, foreseen)) => self.await_event(link, time, foreseen),
             None => self.events.leave(slot),
@@ -582,19 +596,21 @@ impl Simulation {
             return self.drop_at(packet, DropCause::Ttl, None, node);
         };
         packet.ttl = ttl;
-        match self.forwarding.next_link(to.index as usize, NodeId::new(node)) {
+        match self.next_hop(node, to) {
             Some((link, end)) => {
-                packet.to = self.far_end(link, end);
-                self.transmit(link.as_u32(), packet, to.index);
+                packet.to = end;
+                self.transmit(link, packet, to.index);
             }
             None => self.without_route(node, packet),
         }
     }
 
-    /// The far end of a link: `end` where it changes.
+    /// The next link of a packet at `node`, and its far end; none without a route.
     #[inline(always)]
-    pub(crate) fn far_end(&self, link: LinkId, end: Option<NodeId>) -> u32 {
-        end.map_or_else(|| self.links[link.index()].link.path.node, NodeId::as_u32)
+    pub(crate) fn next_hop(&self, node: u32, to: Destination) -> Option<(u32, u32)> {
+        let (link, end) = self.forwarding.next_link(to.index as usize, NodeId::new(node))?;
+        let end = end.map_or_else(|| self.links[link.index()].link.path.node, NodeId::as_u32);
+        Some((link.as_u32(), end))
     }
 
     /// Sends on a packet that has waited at `node`.
@@ -710,12 +726,9 @@ impl Simulation {
     fn offer(&mut self, link: u32, packet: &Packet) -> Offered {
         let (now, scheduled) = (self.now, self.scheduled);
         let Simulation { links, pool, topology, ground, .. } = self;
-        let LinkState { link, from, .. } = &mut links[link as usize];
-        let mut path = link.path;
-        let offered = link
-            .offer(pool, packet, now, scheduled, |departure| path.delay(topology, ground, from, packet.to, departure));
-        link.path = path;
-        offered
+        links[link as usize].with_delays(topology, ground, |link, delays| {
+            link.offer(pool, packet, now, scheduled, |departure| delays.to(packet.to, departure))
+        })
     }
 
     #[inline(never)]

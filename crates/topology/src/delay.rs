@@ -54,9 +54,6 @@ pub struct DelaySegment {
 }
 
 impl DelaySegment {
-    /// Holds at no time.
-    pub const NONE: DelaySegment = DelaySegment { from: Time::ZERO, until: Time::ZERO, curve: Parabola::NONE };
-
     /// The same at all times.
     pub fn constant(delay: Duration) -> DelaySegment {
         DelaySegment::level(delay.as_nanos() as f64)

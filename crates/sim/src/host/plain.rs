@@ -7,7 +7,6 @@ use crate::agents::is_copy;
 use crate::packet::{Flags, Packet};
 use crate::simulation::Simulation;
 use crate::wire;
-use skyhop_topology::NodeId;
 use skyhop_transport::{Burst, PlainAck, Undisturbed};
 
 impl Simulation {
@@ -116,11 +115,11 @@ impl Simulation {
             ttl: flow.ttl,
             flags: Flags::NONE,
         };
-        let next = self.forwarding.next_link(to.index as usize, NodeId::new(from.node));
+        let next = self.next_hop(from.node, to);
         if let (Some(ttl), Some((link, end))) = (packet.ttl.checked_sub(1), next) {
-            (packet.ttl, packet.to) = (ttl, self.far_end(link, end));
+            (packet.ttl, packet.to) = (ttl, end);
             for _ in 0..burst.count {
-                self.transmit(link.as_u32(), &packet, to.index);
+                self.transmit(link, &packet, to.index);
                 packet.seq += 1;
                 packet.number += 1;
             }

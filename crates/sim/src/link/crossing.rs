@@ -34,7 +34,7 @@ impl Link {
     pub fn forget_arrived_before(&mut self, pool: &mut Pool, before: Time) -> usize {
         let mut forgotten = 0;
         while self.first_arrival().is_some_and(|(arrival, _)| arrival < before) {
-            self.forget_arrived(pool);
+            self.take_arrived(pool);
             forgotten += 1;
         }
         forgotten
