@@ -462,6 +462,8 @@ impl Shared<'_> {
                 if limit <= part.told_before() {
                     continue;
                 }
+                // Before the work, which is no wait.
+                waiting.ends();
                 waits = false;
                 // Whatever arrives before the limit was posted before the limit was published.
                 self.mail.take_in(part);
@@ -500,8 +502,6 @@ impl Shared<'_> {
             }
             if waits {
                 self.meeting.wait(waiting)?;
-            } else {
-                waiting.ends();
             }
         }
     }
