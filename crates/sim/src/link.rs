@@ -111,6 +111,8 @@ pub struct Link {
     simple: bool,
     /// Simple, and the rate alone determines the service; not watched.
     steady: bool,
+    /// Steady but for packets that leave the part of a run.
+    steady_within: bool,
     rate: Rate,
     /// The path to the other end, for whoever has the topology.
     pub path: Path,
@@ -165,6 +167,7 @@ impl Link {
             mark_above: mark_above.unwrap_or(u32::MAX),
             simple,
             steady: simple,
+            steady_within: false,
             plain: false,
             settled: false,
             watched: false,
@@ -199,6 +202,12 @@ impl Link {
     /// From now on the link is watched.
     pub fn watch(&mut self) {
         (self.watched, self.steady) = (true, false);
+    }
+
+    /// From now on packets may leave the part of a run over the link, and those are watched.
+    pub fn watch_leaving(&mut self) {
+        self.steady_within = self.steady;
+        self.watch();
     }
 
     pub fn rate(&self) -> Rate {
@@ -306,6 +315,11 @@ impl Link {
     #[inline(always)]
     pub fn is_steady(&self) -> bool {
         self.steady
+    }
+
+    /// [`Link::is_steady`] for a packet that stays in the part of a run.
+    pub fn is_steady_within(&self) -> bool {
+        self.steady_within
     }
 
     /// The service of a packet of `size` bytes on a steady link, and whether the packet has to wait for it. `None`: it

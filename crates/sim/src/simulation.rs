@@ -667,7 +667,8 @@ impl Simulation {
     fn transmit_in_turn(&mut self, link: u32, (at, size): (u32, u16), to: u32) {
         let (now, scheduled) = (self.now, self.scheduled);
         let state = &mut self.links[link as usize];
-        if !state.link.is_steady() {
+        let stays = |part: &Part| !part.crosses(link, to);
+        if !state.link.is_steady() && !(state.link.is_steady_within() && self.part.as_deref().is_some_and(stays)) {
             let packet = self.pool.take(at);
             return self.transmit_specially(link, &packet);
         }

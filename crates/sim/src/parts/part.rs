@@ -321,7 +321,7 @@ impl Simulation {
                     (None, _) => foreign_satellites,
                 };
             if leaves {
-                state.link.watch();
+                state.link.watch_leaving();
                 judged[id.index()] = link.to.is_none() && !state.errors.is_empty();
                 silent[id.index()] = link.to.is_some() && state.link.settled;
             }
