@@ -16,22 +16,27 @@ use skyhop_topology::{Forwarding, LinkId, LinkKind, NodeId, NodeKind, Topology};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Typical costs on one core, ns: to offer a packet to a link whose delay is fixed, to one between satellites, and to
-/// one between satellite and ground; what it takes more to wait for the transmitter; an arrival, and what an arrival
-/// takes more over a link with errors or a recording; a packet at its flow's source or sink.
-const OFFER_NS: f64 = 14.0;
-const OFFER_ISL_NS: f64 = 26.0;
-const OFFER_GROUND_NS: f64 = 64.0;
-const WAIT_NS: f64 = 40.0;
-const ARRIVAL_NS: f64 = 14.0;
-const SPECIAL_NS: f64 = 17.0;
-const END_NS: f64 = 22.0;
+/// Typical costs on one core, ns: to offer a packet to a link whose delay is fixed, and what it takes more if the delay
+/// follows the sky, or if the packet waits for the transmitter; an arrival, and what it takes more over a link with
+/// errors or a recording; a data packet at the sink; an ACK at the source, and the packets that it lets go.
+const OFFER_NS: f64 = 12.0;
+const MOVING_NS: f64 = 17.0;
+const WAIT_NS: f64 = 50.0;
+const ARRIVAL_NS: f64 = 13.0;
+const SPECIAL_NS: f64 = 70.0;
+const SINK_NS: f64 = 24.0;
+const SOURCE_NS: f64 = 66.0;
+/// What the last two take more if there are so many flows that none is found in the processor's cache, and the number
+/// of flows at which it is half of that.
+const COLD_SINK_NS: f64 = 78.0;
+const COLD_SOURCE_NS: f64 = 198.0;
+const FLOWS_HALF_COLD: f64 = 300.0;
 /// What a packet that crosses takes in both parts together, what it takes in addition if it is the only one of its
 /// link since a part told the others how far it is, and what telling takes. Parts do so
 /// [`super::TOLD_IN_LOOKAHEAD`] times in a lookahead. Only the choice of a cut depends on all of these:
 /// `docs/performance.md` has the runs that they come from.
 const CROSSING_NS: f64 = 50.0;
-const ALONE_NS: f64 = 150.0;
+const ALONE_NS: f64 = 100.0;
 const STEP_NS: f64 = 150.0;
 /// A cut that promises less is not made.
 const LEAST_GAIN: f64 = 1.2;
@@ -130,8 +135,7 @@ pub(crate) fn plan(simulation: &Simulation, spec: &SimulationSpec, wish: Wish) -
 fn offer_ns(state: &LinkState) -> f64 {
     match state.link.path.get() {
         Delay::Fixed(_) => OFFER_NS,
-        Delay::Moving => OFFER_ISL_NS,
-        Delay::Ground => OFFER_GROUND_NS,
+        Delay::Moving | Delay::Ground => OFFER_NS + MOVING_NS,
     }
 }
 
@@ -248,6 +252,9 @@ impl Survey {
 
     /// Adds what flows send to the weights, with a share of time.
     fn add_load(&mut self, simulation: &Simulation, forwarding: &Forwarding, demands: &Demands, share: f64) {
+        let flows: f64 = demands.values().map(|demand| demand.flows).sum();
+        let cold = flows / (flows + FLOWS_HALF_COLD);
+        let (source_ns, sink_ns) = (SOURCE_NS + cold * COLD_SOURCE_NS, SINK_NS + cold * COLD_SINK_NS);
         let limit = simulation.topology.nodes().len();
         let mut paths: Vec<Vec<(u32, u32, u32)>> = Vec::new();
         let mut greedy = vec![0.0; simulation.links.len()];
@@ -291,9 +298,8 @@ impl Survey {
                 self.graph.connect(near, far, packets * (1.0 + ACKS_PER_PACKET));
                 self.hops += packets * (1.0 + ACKS_PER_PACKET);
             }
-            for end in [from, to] {
-                self.graph.weights[end as usize] += packets * (1.0 + ACKS_PER_PACKET) * END_NS;
-            }
+            self.graph.weights[from as usize] += packets * ACKS_PER_PACKET * source_ns;
+            self.graph.weights[to as usize] += packets * sink_ns;
         }
     }
 
@@ -398,6 +404,8 @@ struct Demand {
     /// Flows that send as fast as they can, with the share of the run in which they do.
     greedy: f64,
     written_bps: f64,
+    /// All of them, with the same share.
+    flows: f64,
 }
 
 /// By source, place of the destination among the destinations, and destination.
@@ -413,6 +421,7 @@ fn demands(simulation: &Simulation, spec: &SimulationSpec) -> Demands {
         let end = application.stop.unwrap_or(Time::MAX).min(Time::ZERO + duration);
         let run_s = duration.as_secs_f64().max(1e-9);
         let active = end.since(application.start.min(end)).as_secs_f64() / run_s;
+        demand.flows += active;
         match written_bps(application, spec.flows.get(id), run_s) {
             Some(bps) => demand.written_bps += bps * active,
             None => demand.greedy += active,
