@@ -6,6 +6,8 @@
 //! the cursor has been moved to the present.
 
 mod crossing;
+#[cfg(test)]
+mod crossing_tests;
 mod departures;
 mod repair;
 mod served;
@@ -113,6 +115,8 @@ pub struct Link {
     steady: bool,
     /// Steady but for packets that leave the part of a run.
     steady_within: bool,
+    /// Packets that leave the part are handed over as they are accepted: [`Link::hand_over`].
+    hands_over: bool,
     rate: Rate,
     /// The path to the other end, for whoever has the topology.
     pub path: Path,
@@ -134,6 +138,10 @@ pub struct Link {
     /// ECN-capable packets that find more than so many waiting are marked.
     mark_above: u32,
     full: FullQueue,
+    /// When the last packet that was handed over arrives.
+    handed_over_until: Time,
+    /// Packets in flight at the end of the run that only the far end's part knows.
+    flying_elsewhere: u64,
 }
 
 const _: () = assert!(std::mem::offset_of!(Link, back) == 64);
@@ -168,6 +176,9 @@ impl Link {
             simple,
             steady: simple,
             steady_within: false,
+            hands_over: false,
+            handed_over_until: Time::ZERO,
+            flying_elsewhere: 0,
             plain: false,
             settled: false,
             watched: false,
@@ -202,12 +213,6 @@ impl Link {
     /// From now on the link is watched.
     pub fn watch(&mut self) {
         (self.watched, self.steady) = (true, false);
-    }
-
-    /// From now on packets may leave the part of a run over the link, and those are watched.
-    pub fn watch_leaving(&mut self) {
-        self.steady_within = self.steady;
-        self.watch();
     }
 
     pub fn rate(&self) -> Rate {
@@ -317,11 +322,6 @@ impl Link {
         self.steady
     }
 
-    /// [`Link::is_steady`] for a packet that stays in the part of a run.
-    pub fn is_steady_within(&self) -> bool {
-        self.steady_within
-    }
-
     /// The service of a packet of `size` bytes on a steady link, and whether the packet has to wait for it. `None`: it
     /// would have to, and the queue has no room.
     #[inline(always)]
@@ -347,7 +347,10 @@ impl Link {
         (served, waits): (&Served, bool),
         delay: Duration,
     ) -> (Time, bool) {
-        let (arrival, is_alone) = self.put(pool, (at, size), now, served, served.departure + delay);
+        // A packet that has yet to arrive is on the link. If the last one has arrived, the cache line of the oldest
+        // packet says whether it has been taken.
+        let may_be_empty = self.last_arrival <= now;
+        let (arrival, is_alone) = self.put(pool, (at, size), now, served, (served.departure + delay, may_be_empty));
         if waits {
             self.note_waiting(pool.get(at).0, served.start);
         }
@@ -525,7 +528,8 @@ impl Link {
             self.serve_at_pace(start, now, u32::from(packet.size) + self.framing_bytes, delay)
         };
         let at = pool.keep(packet, Pool::UNKNOWN);
-        let (arrival, _) = self.put(pool, (at, packet.size), now, &served, arrival);
+        let may_be_empty = self.last_arrival <= now || self.hands_over;
+        let (arrival, _) = self.put(pool, (at, packet.size), now, &served, (arrival, may_be_empty));
         if self.pace.is_some() && served.start > now {
             self.note_held_back();
         }
@@ -551,8 +555,8 @@ impl Link {
         Served { start, departure: start + busy, busy }
     }
 
-    /// Puts the packet at a place, of `size` bytes, on the link, in the totals and in the line. Gives its arrival, and
-    /// whether it is alone there.
+    /// Puts the packet at a place, of `size` bytes, on the link, in the totals and in the line, which may be empty or is
+    /// not. Gives its arrival, and whether it is alone there.
     #[inline(always)]
     fn put(
         &mut self,
@@ -560,15 +564,21 @@ impl Link {
         (at, size): (u32, u16),
         now: Time,
         served: &Served,
-        arrival: Time,
+        (arrival, may_be_empty): (Time, bool),
     ) -> (Time, bool) {
+        let (arrival, waits) = self.count(pool, size, now, served, arrival);
+        debug_assert!(may_be_empty || !self.front.is_empty(), "a packet has left before its arrival");
+        let is_alone = self.line_mut().attach(pool, at, [served.start, arrival], (waits, may_be_empty));
+        (arrival, is_alone)
+    }
+
+    /// Adds a packet of `size` bytes with that service to the totals. Gives its arrival, and whether it waits.
+    #[inline(always)]
+    fn count(&mut self, pool: &Pool, size: u16, now: Time, served: &Served, arrival: Time) -> (Time, bool) {
         let size = u64::from(size);
         let &Served { start, departure, busy } = served;
         // ns-2's clock rounds each of these instants.
         debug_assert!(now <= start && (start <= departure && departure <= arrival || self.has_ns2_clock()));
-        // A packet that has yet to arrive is on the link. If the last one has arrived, the cache line of the oldest
-        // packet says whether it has been taken.
-        let may_be_empty = self.last_arrival <= now;
         // Nothing overtakes on a link: a shrinking distance lets packets catch up, never pass.
         let arrival = arrival.max(self.last_arrival);
         self.totals.packets += 1;
@@ -587,9 +597,7 @@ impl Link {
             // Served at once: all packets before it have long begun.
             self.waiting_bytes = 0;
         }
-        debug_assert!(may_be_empty || !self.front.is_empty(), "a packet has left before its arrival");
-        let is_alone = self.line_mut().attach(pool, at, [start, arrival], (waits, may_be_empty));
-        (arrival, is_alone)
+        (arrival, waits)
     }
 
     #[inline(always)]
@@ -691,7 +699,8 @@ impl Link {
         if let Some(meter) = &mut self.meter {
             meter.cut(self.free_at);
         }
-        self.last_arrival = last_arrival.unwrap_or(Time::ZERO);
+        // Of packets that were handed over the line knows only some.
+        self.last_arrival = last_arrival.unwrap_or(Time::ZERO).max(self.handed_over_until);
         for (packet, start) in waiting {
             let size = u32::from(packet.size);
             self.totals.packets -= 1;
@@ -727,7 +736,8 @@ impl Link {
         self.advance(pool, end, end);
         let repairs = self.deferred.as_ref().and_then(|deferred| deferred.repairs.as_ref());
         let begun = self.front.iter(pool).count() as u64 - u64::from(self.back.waiting);
-        (u64::from(self.waiting().0), begun + repairs.map_or(0, Repairs::outstanding))
+        let flying = begun + self.flying_elsewhere;
+        (u64::from(self.waiting().0), flying + repairs.map_or(0, Repairs::outstanding))
     }
 
     /// The totals cut at the end of the run: waiting and service beyond it do not count.

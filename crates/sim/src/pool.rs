@@ -111,10 +111,15 @@ impl Pool {
     /// Takes a packet that is on no link out of its place.
     #[inline(always)]
     pub fn take(&mut self, at: u32) -> Packet {
-        let place = &mut self.places[at as usize];
-        place.next = self.free;
+        self.give_back(at);
+        self.places[at as usize].packet
+    }
+
+    /// The packet at a place is on no link, and nobody needs it any more.
+    #[inline(always)]
+    pub fn give_back(&mut self, at: u32) {
+        self.places[at as usize].next = self.free;
         self.free = at;
-        place.packet
     }
 }
 

@@ -13,7 +13,7 @@ use crate::ground::{Delay, Delays, Ground};
 use crate::host::Payloads;
 use crate::late::LatePackets;
 use crate::limits::{BETWEEN_LOOKS, Halt, Limits};
-use crate::link::{Link, Offered, Reception};
+use crate::link::{Entry, Link, Offered, Reception};
 use crate::ns2_clock::Ns2Clock;
 use crate::packet::{Flags, Packet};
 use crate::parts::Part;
@@ -382,8 +382,9 @@ impl Simulation {
         true
     }
 
+    /// Gives whether rows may have been written.
     #[inline(always)]
-    pub(crate) fn handle<const AHEAD: bool>(&mut self, Event { slot, .. }: Event) {
+    pub(crate) fn handle<const AHEAD: bool>(&mut self, Event { slot, .. }: Event) -> bool {
         let slots = self.slots;
         let link = slot.wrapping_sub(slots.links);
         if (link as usize) < self.links.len() {
@@ -412,11 +413,12 @@ impl Simulation {
         } else {
             self.on_foresight();
         }
+        true
     }
 
-    /// The oldest packet of a link is at its other end.
+    /// The oldest packet of a link is at its other end. Gives whether rows may have been written.
     #[inline(always)]
-    fn on_arrival<const AHEAD: bool>(&mut self, link: u32) {
+    fn on_arrival<const AHEAD: bool>(&mut self, link: u32) -> bool {
         let after_next = if AHEAD { self.events.after_next_in_crowd() } else { 0 };
         if AHEAD {
             self.fetch_link(after_next);
@@ -428,10 +430,11 @@ impl Simulation {
             if AHEAD {
                 self.fetch_packet(after_next);
             }
-            return;
+            return true;
         }
         if state.link.front().is_empty() {
-            return self.events.leave(slot);
+            self.events.leave(slot);
+            return false;
         }
         debug_assert!(state.took_its_time(&self.pool, self.now), "faster than the link: {:?}", state.link);
         let (_, service_start) = state.link.front().times();
@@ -448,15 +451,17 @@ impl Simulation {
         if AHEAD {
             self.fetch_route(self.next_link());
         }
-        self.pass_on_place(link, service_start, at);
+        let may_write = self.pass_on_place(link, service_start, at);
         if AHEAD {
             self.fetch_packet(after_next);
         }
+        may_write
     }
 
-    /// The packet at a place has come over a plain link. If it goes on, it stays in its place.
+    /// The packet at a place has come over a plain link. If it goes on, it stays in its place. Gives whether rows may
+    /// have been written.
     #[inline(always)]
-    fn pass_on_place(&mut self, link: u32, start: Time, at: u32) {
+    fn pass_on_place(&mut self, link: u32, start: Time, at: u32) -> bool {
         let (packet, destination) = self.pool.get(at);
         let to = self.destination_of(packet, destination);
         if packet.to != to.node
@@ -472,9 +477,11 @@ impl Simulation {
         }
         let mut packet = self.pool.take(at);
         if packet.flags.has(Flags::UNREACHABLE) {
-            return self.drop_packet(&packet, DropCause::LinkChange, Some(link));
+            self.drop_packet(&packet, DropCause::LinkChange, Some(link));
+        } else {
+            self.pass_on(link, start, &mut packet, to);
         }
-        self.pass_on(link, start, &mut packet, to);
+        true
     }
 
     /// [`Simulation::on_arrival`] at a link with errors, a record of its packets, a list, or late departures.
@@ -646,13 +653,14 @@ impl Simulation {
     }
 
     /// The same with the packet at a place, of `size` bytes and to the node `to`, which is on no link. For an idle link
-    /// all of it is here, because a call would be a fifth of the work.
+    /// all of it is here, because a call would be a fifth of the work. Gives whether rows may have been written.
     #[inline(always)]
-    fn transmit_place(&mut self, link: u32, (at, size): (u32, u16), to: u32) {
+    fn transmit_place(&mut self, link: u32, (at, size): (u32, u16), to: u32) -> bool {
         let now = self.now;
         let state = &mut self.links[link as usize];
         if !state.link.is_idle(now) {
-            return self.transmit_in_turn(link, (at, size), to);
+            self.transmit_in_turn(link, (at, size), to);
+            return true;
         }
         let served = state.link.serve_at_once(size, now);
         let delay = state.delay(&self.topology, &mut self.ground, to, served.departure);
@@ -660,6 +668,7 @@ impl Simulation {
         if is_alone {
             self.await_event(link, arrival, now);
         }
+        false
     }
 
     /// [`Simulation::transmit_place`] where the packet may have to wait.
@@ -667,10 +676,15 @@ impl Simulation {
     fn transmit_in_turn(&mut self, link: u32, (at, size): (u32, u16), to: u32) {
         let (now, scheduled) = (self.now, self.scheduled);
         let state = &mut self.links[link as usize];
-        let stays = |part: &Part| !part.crosses(link, to);
-        if !state.link.is_steady() && !(state.link.is_steady_within() && self.part.as_deref().is_some_and(stays)) {
-            let packet = self.pool.take(at);
-            return self.transmit_specially(link, &packet);
+        if !state.link.is_steady() {
+            match &self.part {
+                Some(part) if part.hands_over(link) => return self.hand_over(link, (at, size), to),
+                Some(part) if state.link.is_steady_within() && !part.crosses(link, to) => {}
+                _ => {
+                    let packet = self.pool.take(at);
+                    return self.transmit_specially(link, &packet);
+                }
+            }
         }
         let Some((served, waits)) = state.link.serve_in_turn(&self.pool, size, now, scheduled) else {
             let packet = self.pool.take(at);
@@ -680,6 +694,32 @@ impl Simulation {
         let (arrival, is_alone) = state.link.put_served(&mut self.pool, (at, size), now, (&served, waits), delay);
         if is_alone {
             self.await_event(link, arrival, served.start);
+        }
+    }
+
+    /// [`Simulation::transmit_place`] over a link that hands packets over to another part.
+    #[inline(never)]
+    fn hand_over(&mut self, link: u32, (at, size): (u32, u16), to: u32) {
+        let Simulation { links, pool, topology, ground, part, ack_details, payloads, .. } = self;
+        let Some(part) = part.as_deref_mut() else { return };
+        let state = &mut links[link as usize];
+        let Some((served, waits)) = state.link.serve_in_turn(pool, size, self.now, self.scheduled) else {
+            let packet = pool.take(at);
+            return self.settle(Offered::Full, link, &packet);
+        };
+        let delay = state.delay(topology, ground, to, served.departure);
+        part.forget_begun(link, &mut state.link, pool);
+        // A full queue may give up a packet of low priority that waits.
+        let remains = !part.tells_at_once(link, served.start) || waits && pool.get(at).0.is_low();
+        let arrival = served.departure + delay;
+        let (arrival, stays) = state.link.hand_over(pool, (at, size), self.now, &served, (arrival, remains));
+        if remains {
+            return part.note_offer(link);
+        }
+        let packet = if stays { *pool.get(at).0 } else { pool.take(at) };
+        part.send((link, Entry { packet, start: served.start, arrival }), None, ack_details, payloads);
+        if stays {
+            part.note_told(link, at);
         }
     }
 

@@ -5,6 +5,7 @@
 
 use super::{Entry, Link};
 use crate::pool::{Entries, Front, Pool};
+use crate::trace::Served;
 use skyhop_base::Time;
 
 impl Link {
@@ -34,10 +35,80 @@ impl Link {
     pub fn forget_arrived_before(&mut self, pool: &mut Pool, before: Time) -> usize {
         let mut forgotten = 0;
         while self.first_arrival().is_some_and(|(arrival, _)| arrival < before) {
-            self.take_arrived(pool);
+            let at = self.detach_arrived(pool);
+            pool.give_back(at);
             forgotten += 1;
         }
         forgotten
+    }
+
+    /// From now on packets may leave the part of a run over the link, and those are watched. Gives whether they are
+    /// handed over as soon as they are accepted, and what stays of them is the queue. So it is where all arrivals are
+    /// in one other part (`is_silent`), and where nothing takes a packet off the link again but a change of the sky, and
+    /// a full queue those of low priority.
+    pub fn watch_leaving(&mut self, is_silent: bool) -> bool {
+        self.steady_within = self.steady;
+        self.hands_over = is_silent && self.steady;
+        self.watch();
+        self.hands_over
+    }
+
+    /// [`Link::is_steady`] for a packet that stays in the part of a run.
+    pub fn is_steady_within(&self) -> bool {
+        self.steady_within
+    }
+
+    /// Accepts the packet at a place, of `size` bytes, on a link that hands packets over. It stays in the line only if
+    /// it waits, or if it `remains` to be told. Gives its arrival, and whether it keeps its place.
+    #[inline(always)]
+    pub fn hand_over(
+        &mut self,
+        pool: &mut Pool,
+        (at, size): (u32, u16),
+        now: Time,
+        served: &Served,
+        (arrival, remains): (Time, bool),
+    ) -> (Time, bool) {
+        let (arrival, waits) = self.count(pool, size, now, served, arrival);
+        let stays = waits || remains;
+        if stays {
+            self.line_mut().attach(pool, at, [served.start, arrival], (waits, true));
+            if waits {
+                self.note_waiting(pool.get(at).0, served.start);
+            }
+        } else {
+            // Nothing in the line says it of the packet that is in service.
+            self.service_began = served.start;
+            self.line_mut().all_begun();
+        }
+        if !remains {
+            self.handed_over_until = arrival;
+        }
+        (arrival, stays)
+    }
+
+    /// Whether a packet of low priority waits whose service does not begin before `from`. A full queue may give it up,
+    /// and those behind it move up.
+    pub fn holds_low(&self, from: Time) -> bool {
+        self.low_until > from
+    }
+
+    /// Takes the packets whose service has begun off the line, `most` at most. Gives how many they were.
+    #[inline(always)]
+    pub fn forget_begun(&mut self, pool: &mut Pool, most: usize) -> usize {
+        let mut forgotten = 0;
+        while forgotten < most && self.front.has_begun_any() {
+            self.handed_over_until = self.handed_over_until.max(self.front.times().0);
+            let at = self.detach_arrived(pool);
+            pool.give_back(at);
+            forgotten += 1;
+        }
+        forgotten
+    }
+
+    /// At the end of a run: so many packets in flight are not in the line.
+    pub fn note_flying_elsewhere(&mut self, packets: u64) {
+        self.flying_elsewhere = packets;
     }
 
     /// Whether packets wait whose start of service is not known.

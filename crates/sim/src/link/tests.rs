@@ -31,6 +31,11 @@ impl DerefMut for Alone {
 }
 
 impl Alone {
+    /// Link and pool apart.
+    pub fn both(&mut self) -> (&mut Link, &mut Pool) {
+        (&mut self.link, &mut self.pool)
+    }
+
     pub fn with_deferred_departures(self) -> Alone {
         Alone { link: self.link.with_deferred_departures(), ..self }
     }

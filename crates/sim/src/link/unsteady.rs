@@ -12,7 +12,7 @@ impl Link {
     pub(super) fn begins_first(&self, scheduled: Time) -> bool {
         match self.pace.as_deref() {
             Some(Pacemaker::Ns2Clock(pace)) => pace.has_begun(self.back.waiting as usize),
-            _ => !self.front.has_begun_any() || self.service_began <= scheduled,
+            _ => !(self.front.has_begun_any() || self.hands_over) || self.service_began <= scheduled,
         }
     }
 

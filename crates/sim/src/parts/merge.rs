@@ -8,7 +8,7 @@ use crate::host::Ends;
 use crate::recorder::MOST_DROP_ROWS;
 use crate::records::{DropCounts, FlowSeriesRow, PageRow, Records, moved};
 use crate::settled::{HandedOver, each_table};
-use crate::simulation::Simulation;
+use crate::simulation::{LinkState, Simulation};
 use skyhop_base::Time;
 use std::mem::{swap, take};
 use std::ops::Range;
@@ -28,6 +28,7 @@ pub(super) fn merged(mut parts: Vec<Simulation>) -> Simulation {
         parts.iter_mut().for_each(Simulation::record_begun_of_part);
         merge_rows(&mut parts, true);
     }
+    let flying = flying_elsewhere(&parts);
     let mut states: Vec<Box<Part>> = parts.iter_mut().filter_map(|part| part.part.take()).collect();
     let mut others = parts.split_off(1);
     let Some(mut whole) = parts.pop() else { unreachable!("a run has a part") };
@@ -45,6 +46,7 @@ pub(super) fn merged(mut parts: Vec<Simulation>) -> Simulation {
             whole.links[link].link.move_packets(&part.pool, &mut whole.pool);
         }
         whole.links[link].drops = drops;
+        whole.links[link].link.note_flying_elsewhere(flying[link]);
     }
     for (flow, &ends) in sources.iter().enumerate().take(whole.flows.len()) {
         merge_flow(&mut whole, &mut others, flow, ends);
@@ -59,6 +61,22 @@ pub(super) fn merged(mut parts: Vec<Simulation>) -> Simulation {
         whole.late.absorb(part.late);
     }
     whole
+}
+
+/// By link: packets in flight that its near end has handed over and forgotten. The part of the far end has them.
+fn flying_elsewhere(parts: &[Simulation]) -> Vec<u64> {
+    let Some(owners) = parts.first().and_then(|first| first.part.as_ref()).map(|part| &part.owners) else {
+        return Vec::new();
+    };
+    let part_of = |node: u32| &parts[owners[node as usize] as usize];
+    let of_link = |(id, state): (usize, &LinkState)| {
+        let told = part_of(state.from).told_on(id)?;
+        let far = part_of(state.link.path.node);
+        let there = far.links[id].link.front().iter(&far.pool).count();
+        // A limit may end the far part earlier, and then it may not have heard of all of them.
+        Some(there.saturating_sub(told) as u64)
+    };
+    parts[0].links.iter().enumerate().map(|link| of_link(link).unwrap_or(0)).collect()
 }
 
 /// The parts of the source and of the sink of each flow.

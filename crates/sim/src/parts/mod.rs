@@ -445,6 +445,7 @@ impl Shared<'_> {
     ) -> Result<(), Broken> {
         for part in &mut *parts {
             part.begin_window(window.end);
+            self.mail.post(part);
             let horizon = window.begin.saturating_add(part.least_delay()).min(window.end);
             self.horizons.publish(part.index(), window.begin, horizon);
             if let Some(schedule) = &mut schedule {

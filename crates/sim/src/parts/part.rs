@@ -8,14 +8,15 @@
 
 use super::Bound;
 use super::merge::Merged;
-use crate::ack_details::AckDetail;
+use crate::ack_details::{AckDetail, AckDetails};
 use crate::application::AppStep;
 use crate::errors::Arrival;
-use crate::host::Load;
 use crate::host::endpoint::Report;
+use crate::host::{Load, Payloads};
 use crate::limits::BETWEEN_LOOKS;
-use crate::link::Entry;
+use crate::link::{Entry, Link};
 use crate::packet::{Flags, Packet};
+use crate::pool::Pool;
 use crate::records::Records;
 use crate::simulation::{Simulation, TOPOLOGY};
 use skyhop_base::{Duration, Index, Time};
@@ -161,6 +162,10 @@ pub(crate) struct Part {
     silent: Vec<bool>,
     /// Which of the packets on each of them have been told.
     told: Vec<Told>,
+    /// Those of the silent links that hand packets over as they are accepted: [`Link::watch_leaving`].
+    hands_over: Vec<bool>,
+    /// Until then no packet that is accepted is taken off a link again.
+    safe_until: Time,
     /// Verdicts about the packets to come, by link.
     verdicts: Vec<VecDeque<bool>>,
     /// Services that begin before it have been told.
@@ -259,6 +264,58 @@ impl Part {
         self.silent[link as usize]
     }
 
+    /// Whether packets that leave over a link are handed over as they are accepted, perhaps.
+    #[inline]
+    pub fn hands_over(&self, link: u32) -> bool {
+        self.hands_over[link as usize]
+    }
+
+    /// Whether a packet whose service begins at `start` may be told at once: nothing takes it off the link before, and
+    /// no packet before it remains to be told.
+    #[inline]
+    pub fn tells_at_once(&self, link: u32, start: Time) -> bool {
+        start < self.safe_until && !self.is_outgoing[link as usize]
+    }
+
+    /// The packet at a place, the newest one of a silent link's line, has been told.
+    #[inline]
+    pub fn note_told(&mut self, link: u32, at: u32) {
+        let told = &mut self.told[link as usize];
+        (told.packets, told.last) = (told.packets + 1, at);
+    }
+
+    /// Takes packets that have been told and whose service has begun off a link that hands packets over.
+    #[inline]
+    pub fn forget_begun(&mut self, link: u32, of: &mut Link, pool: &mut Pool) {
+        let told = &mut self.told[link as usize];
+        told.packets -= of.forget_begun(pool, told.packets);
+    }
+
+    /// Puts a packet, and what it carries, into the mail of the part that it goes to.
+    #[inline(always)]
+    pub fn send(
+        &mut self,
+        (link, entry): (u32, Entry),
+        lost: Option<bool>,
+        ack_details: &mut AckDetails,
+        payloads: &mut Payloads,
+    ) {
+        let packet = &entry.packet;
+        let cargo = match packet.payload() {
+            Some(handle) => payloads.take(handle).map(Cargo::Load),
+            None if packet.is_ack() && packet.detail != Packet::NO_DETAIL => {
+                Some(Cargo::Details(ack_details.take(packet.detail)))
+            }
+            None => None,
+        };
+        if entry.arrival >= self.window_end {
+            self.next_elsewhere = self.next_elsewhere.min(entry.arrival);
+        }
+        let mail = &mut self.mail[self.owners[packet.to as usize] as usize];
+        mail.crossings.push(Crossing { entry, link, lost, has_cargo: cargo.is_some() });
+        mail.cargo.extend(cargo);
+    }
+
     /// Memory of all parts, of which this one takes so much now.
     pub fn memory_of_all(&self, own: u64) -> u64 {
         self.memory[self.me as usize].store(own, Ordering::Relaxed);
@@ -312,6 +369,7 @@ impl Simulation {
         let foreign_stations = any(|kind| matches!(kind, NodeKind::Station(_)));
         let mut judged = vec![false; self.links.len()];
         let mut silent = vec![false; self.links.len()];
+        let mut hands_over = vec![false; self.links.len()];
         for (id, link) in topology.links().enumerated() {
             let state = &mut self.links[id.index()];
             let leaves = !is_foreign(link.from)
@@ -321,9 +379,9 @@ impl Simulation {
                     (None, _) => foreign_satellites,
                 };
             if leaves {
-                state.link.watch_leaving();
                 judged[id.index()] = link.to.is_none() && !state.errors.is_empty();
                 silent[id.index()] = link.to.is_some() && state.link.settled;
+                hands_over[id.index()] = state.link.watch_leaving(silent[id.index()]);
             }
         }
         let mut remembers = vec![false; self.flows.len()];
@@ -354,6 +412,8 @@ impl Simulation {
             judged,
             told: vec![Told::default(); silent.len()],
             silent,
+            hands_over,
+            safe_until: Time::ZERO,
             told_before: Time::ZERO,
             next_begin: Time::MAX,
             window_end: Time::ZERO,
@@ -453,8 +513,9 @@ impl Simulation {
                     part.uncounted += u64::from(of_all && part.me != 0);
                 }
             }
-            self.handle::<AHEAD>(event);
-            self.note_rows();
+            if self.handle::<AHEAD>(event) {
+                self.note_rows();
+            }
             handled += 1;
             until_look -= 1;
             if until_look == 0 {
@@ -492,13 +553,34 @@ impl Simulation {
         self.part = Some(part);
     }
 
+    /// Puts packets that wait on links that hand packets over into the mail, as far as nothing takes them off again.
+    fn tell_safe(&mut self) {
+        let Some(mut part) = self.part.take() else { return };
+        part.safe_until = self.topology.next_change();
+        let (from, before) = (part.told_before, part.safe_until);
+        let mut outgoing = std::mem::take(&mut part.outgoing);
+        outgoing.retain(|&link| {
+            let keeps = !part.hands_over(link) || self.links[link as usize].link.holds_low(from);
+            let stays = keeps || self.tell_begun_on(&mut part, link, from, before).is_some();
+            part.is_outgoing[link as usize] = stays;
+            stays
+        });
+        part.outgoing = outgoing;
+        self.part = Some(part);
+    }
+
     /// Takes the packets that have arrived elsewhere by now off the links without events.
     pub(crate) fn forget_arrived_elsewhere(&mut self) {
-        let Some(part) = &self.part else { return };
+        let Some(part) = &mut self.part else { return };
         let after = self.now + Duration::from_nanos(1);
         for (link, _) in part.silent.iter().enumerate().filter(|&(_, &silent)| silent) {
-            self.links[link].link.forget_arrived_before(&mut self.pool, after);
+            part.told[link].packets -= self.links[link].link.forget_arrived_before(&mut self.pool, after);
         }
+    }
+
+    /// Packets that have been told and are still in the line of a link that hands packets over.
+    pub(super) fn told_on(&self, link: usize) -> Option<usize> {
+        self.part.as_ref().filter(|part| part.hands_over[link]).map(|part| part.told[link].packets)
     }
 
     /// [`Simulation::tell_begun`] on one link. Gives the begin of the first service that is not told.
@@ -507,7 +589,7 @@ impl Simulation {
         let state = &mut links[link as usize];
         let judges = part.judged[link as usize];
         let is_silent = part.silent[link as usize];
-        let told = &mut part.told[link as usize];
+        let told = part.told[link as usize];
         let mut entries = match is_silent {
             true => state.link.entries_behind(pool, (told.packets > 0).then_some(told.last)),
             false => state.link.entries_from(pool, from),
@@ -519,7 +601,7 @@ impl Simulation {
                 return Some(entry.start);
             }
             if is_silent {
-                (told.packets, told.last) = (told.packets + 1, place);
+                part.note_told(link, place);
             }
             let packet = &entry.packet;
             let lost = (judges && !packet.flags.has(Flags::UNREACHABLE)).then(|| {
@@ -532,19 +614,7 @@ impl Simulation {
                 part.verdicts[link as usize].extend(lost);
                 continue;
             }
-            let cargo = match packet.payload() {
-                Some(handle) => payloads.take(handle).map(Cargo::Load),
-                None if packet.is_ack() && packet.detail != Packet::NO_DETAIL => {
-                    Some(Cargo::Details(ack_details.take(packet.detail)))
-                }
-                None => None,
-            };
-            if entry.arrival >= part.window_end {
-                part.next_elsewhere = part.next_elsewhere.min(entry.arrival);
-            }
-            let mail = &mut part.mail[owner as usize];
-            mail.crossings.push(Crossing { entry, link, lost, has_cargo: cargo.is_some() });
-            mail.cargo.extend(cargo);
+            part.send((link, entry), lost, ack_details, payloads);
         }
     }
 
@@ -558,7 +628,9 @@ impl Simulation {
                 Some(Cargo::Load(load)) => entry.packet.detail = Packet::PAYLOAD | self.payloads.keep(load),
             }
             if let Some(part) = &mut self.part {
-                part.verdicts[link as usize].extend(lost);
+                if let Some(lost) = lost {
+                    part.verdicts[link as usize].push_back(lost);
+                }
                 part.overtaken |= entry.arrival < part.told_before;
             }
             if let Some((arrival, start)) = self.links[link as usize].link.receive(&mut self.pool, &entry) {
@@ -617,10 +689,12 @@ impl Simulation {
         self.part.as_ref().map_or(own, |part| own.min(part.next_elsewhere))
     }
 
+    /// Begins a window. What there is to tell already is in the mail then.
     pub(crate) fn begin_window(&mut self, end: Time) {
         if let Some(part) = &mut self.part {
             (part.window_end, part.next_elsewhere) = (end, Time::MAX);
         }
+        self.tell_safe();
     }
 
     /// The application of a flow whose source is elsewhere goes on by the clock, as far as the sink needs to know.
