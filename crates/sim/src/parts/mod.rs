@@ -15,6 +15,7 @@ mod merge;
 mod part;
 mod partition;
 mod plan;
+mod workers;
 
 use crate::error::SimulationError;
 use crate::flow::FlowState;
@@ -30,10 +31,11 @@ pub(crate) use part::Part;
 use plan::{Plan, Wish};
 use skyhop_base::{Duration, Index, Time};
 use skyhop_topology::{LinkKind, NodeId};
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Instant;
+use workers::Workers;
 
 /// Delays between satellites are looked at anew after so long.
 const LOOKS_AGAIN: Duration = Duration::from_millis(50);
@@ -72,8 +74,9 @@ pub struct Division {
 pub struct Execution {
     /// One without a [`Part`], or several that have one each.
     parts: Vec<Simulation>,
-    mail: Mailboxes,
-    horizons: Horizons,
+    mail: Arc<Mailboxes>,
+    horizons: Arc<Horizons>,
+    workers: Workers,
     lookahead: Lookahead,
     division: Division,
     crowd: Crowd,
@@ -130,8 +133,9 @@ impl Execution {
         let first = Simulation::with_threads(spec, seed, wish.threads)?;
         let whole = |first, reason| Execution {
             parts: vec![first],
-            mail: Mailboxes::new(0),
-            horizons: Horizons::new(0),
+            mail: Mailboxes::new(0).into(),
+            horizons: Horizons::new(0).into(),
+            workers: Workers::default(),
             lookahead: Lookahead { fixed: Duration::MAX, moves: false },
             division: Division { threads: 1, parts: 1, reason, ..Division::default() },
             crowd: Crowd::default(),
@@ -154,8 +158,9 @@ impl Execution {
         let parts = build(first, (spec, seed), threads, &owners, &memory)?;
         Ok(Execution {
             parts,
-            mail: Mailboxes::new(count),
-            horizons: Horizons::new(count),
+            mail: Mailboxes::new(count).into(),
+            horizons: Horizons::new(count).into(),
+            workers: Workers::default(),
             lookahead: Lookahead { fixed: fixed_lookahead, moves },
             division: Division { threads, parts: count, ..Division::default() },
             crowd: Crowd::default(),
@@ -236,39 +241,22 @@ impl Execution {
 
     /// Handles events before an instant for a while; whether there are none left.
     fn run_some(&mut self, before: Time) -> bool {
-        let threads = if self.crowd.rests() { 1 } else { self.division.threads };
-        let per_thread = self.parts.len().div_ceil(threads);
-        let threads = self.parts.len().div_ceil(per_thread);
-        // On lines of their own, as everything that the threads share: those of a stack change all the time.
-        let meeting = Box::new(Meeting::new(threads));
+        let wanted = if self.crowd.rests() { 1 } else { self.division.threads };
+        let threads = self.workers.get(wanted);
+        let threads = self.parts.len().div_ceil(self.parts.len().div_ceil(threads));
         let begin = Instant::now();
         let shared = Shared {
-            mail: &self.mail,
-            horizons: &self.horizons,
-            meeting: &meeting,
+            mail: self.mail.clone(),
+            horizons: self.horizons.clone(),
+            meeting: Arc::new(Meeting::new(threads)),
             lookahead: self.lookahead,
             parts: self.parts.len(),
             before,
             begin,
         };
-        let work = move |(thread, parts): (usize, &mut [Simulation])| {
-            let done = catch_unwind(AssertUnwindSafe(|| shared.work(thread, parts)));
-            if done.is_err() {
-                shared.meeting.break_off();
-            }
-            done
-        };
-        let results: Vec<_> = std::thread::scope(|scope| {
-            let mut chunks = self.parts.chunks_mut(per_thread).enumerate();
-            let first = chunks.next();
-            let threads: Vec<_> = chunks.map(|chunk| scope.spawn(move || work(chunk))).collect();
-            let mine = first.map(work);
-            let others = threads.into_iter().map(|thread| thread.join().and_then(|done| done));
-            mine.into_iter().chain(others).collect()
-        });
         let (mut count, mut goes_on, mut waited) = (0, false, std::time::Duration::ZERO);
-        for result in results {
-            match result {
+        for outcome in self.workers.run(threads, &mut self.parts, &shared) {
+            match outcome {
                 Ok(Ok(windows)) => {
                     count = count.max(windows.count);
                     goes_on = windows.go_on;
@@ -365,11 +353,11 @@ struct Windows {
 }
 
 /// What the threads of a run share.
-#[derive(Clone, Copy)]
-struct Shared<'a> {
-    mail: &'a Mailboxes,
-    horizons: &'a Horizons,
-    meeting: &'a Meeting,
+#[derive(Clone)]
+struct Shared {
+    mail: Arc<Mailboxes>,
+    horizons: Arc<Horizons>,
+    meeting: Arc<Meeting>,
     lookahead: Lookahead,
     parts: usize,
     /// Events from here on are not handled for now.
@@ -387,7 +375,7 @@ struct Window {
     step: Duration,
 }
 
-impl Shared<'_> {
+impl Shared {
     /// Runs some of the parts, window by window.
     fn work(&self, thread: usize, parts: &mut [Simulation]) -> Result<Windows, Broken> {
         let (mut windows, mut waiting) = (Windows::default(), Waiting::default());
