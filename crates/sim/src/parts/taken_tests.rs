@@ -9,6 +9,7 @@ use crate::errors::PacketErrors;
 use crate::spec::{ArrivalConfig, ErrorConfig, FrameRepair, Repeats, TransportConfig, WorkloadConfig};
 use crate::workload::tests::workload;
 use skyhop_base::Stream;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 
@@ -117,8 +118,8 @@ fn a_run_that_begins_again_hands_over_what_is_left() {
         let (_, all) = in_pieces(execution, least, |execution, step| {
             assert_eq!(execution.division().parts, if step < 14 { 2 } else { 1 }, "step {step}");
             if step == 13 {
-                // Too long for a link of 10 ms.
-                execution.lookahead.fixed = Duration::from_millis(50);
+                // Too long for a link of 10 ms before which packets wait for up to 20 ms, and are told meanwhile.
+                execution.lookahead.fixed = Duration::from_millis(200);
                 execution.parts.iter_mut().filter_map(|part| part.part.as_mut()).for_each(|it| it.bound = Bound::NONE);
             }
         });

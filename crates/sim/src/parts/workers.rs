@@ -105,3 +105,21 @@ fn run(shared: &Shared, thread: usize, parts: &mut [Simulation]) -> Outcome {
     }
     outcome
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn workers_are_there_again_the_next_time() {
+        let mut workers = Workers::default();
+        assert_eq!((workers.get(1), workers.workers.len()), (1, 0));
+        let ids = |workers: &Workers| -> Vec<_> {
+            workers.workers.iter().filter_map(|worker| Some(worker.thread.as_ref()?.thread().id())).collect()
+        };
+        assert_eq!(workers.get(3), 3);
+        let before = ids(&workers);
+        assert_eq!((workers.get(2), workers.get(3), before.len()), (2, 3, 2));
+        assert_eq!(ids(&workers), before);
+    }
+}
