@@ -555,8 +555,8 @@ impl Link {
         Served { start, departure: start + busy, busy }
     }
 
-    /// Puts the packet at a place, of `size` bytes, on the link, in the totals and in the line, which may be empty or is
-    /// not. Gives its arrival, and whether it is alone there.
+    /// Puts the packet at a place, of `size` bytes, on the link: in the totals and in the line. `may_be_empty` tells
+    /// whether the line has to be looked at for that. Gives the arrival, and whether the packet is alone there.
     #[inline(always)]
     fn put(
         &mut self,
@@ -699,7 +699,7 @@ impl Link {
         if let Some(meter) = &mut self.meter {
             meter.cut(self.free_at);
         }
-        // Of packets that were handed over the line knows only some.
+        // The line does not have all packets that were handed over.
         self.last_arrival = last_arrival.unwrap_or(Time::ZERO).max(self.handed_over_until);
         for (packet, start) in waiting {
             let size = u32::from(packet.size);

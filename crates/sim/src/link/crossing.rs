@@ -44,8 +44,8 @@ impl Link {
 
     /// From now on packets may leave the part of a run over the link, and those are watched. Gives whether they are
     /// handed over as soon as they are accepted, and what stays of them is the queue. So it is where all arrivals are
-    /// in one other part (`is_silent`), and where nothing takes a packet off the link again but a change of the sky, and
-    /// a full queue those of low priority.
+    /// in one other part (`is_silent`), and where nothing takes a packet off the link again but a change of the sky
+    /// and, if it has low priority, a full queue.
     pub fn watch_leaving(&mut self, is_silent: bool) -> bool {
         self.steady_within = self.steady;
         self.hands_over = is_silent && self.steady;

@@ -451,7 +451,7 @@ impl Shared {
                 if limit <= part.told_before() {
                     continue;
                 }
-                // Before the work, which is no wait.
+                // Before the work, or that would count as a wait.
                 waiting.ends();
                 waits = false;
                 // Whatever arrives before the limit was posted before the limit was published.
