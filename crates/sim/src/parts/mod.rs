@@ -241,8 +241,9 @@ impl Execution {
 
     /// Handles events before an instant for a while; whether there are none left.
     fn run_some(&mut self, before: Time) -> bool {
-        let wanted = if self.crowd.rests() { 1 } else { self.division.threads };
-        let threads = self.workers.get(wanted);
+        // The system may not give as many.
+        self.division.threads = self.workers.get(self.division.threads);
+        let threads = if self.crowd.rests() { 1 } else { self.division.threads };
         let threads = self.parts.len().div_ceil(self.parts.len().div_ceil(threads));
         let begin = Instant::now();
         let shared = Shared {
