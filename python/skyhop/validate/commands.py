@@ -1,6 +1,6 @@
 """The commands below `skyhop validate`. Exit status: 1 when a bound or an aim is missed, 2 for wrong input."""
 
-from __future__ import annotations
+# Annotations are not postponed: `typer` would evaluate the text of each one several times at every start.
 
 import dataclasses
 from collections.abc import Callable, Iterable, Sequence
@@ -97,7 +97,7 @@ def everything(
         raise typer.Exit(terminal.FAILED)
 
 
-def _found(one: registry.Found) -> dict[str, Any]:
+def _found(one: "registry.Found") -> dict[str, Any]:
     about = {"folder": str(one.folder), "comparison": one.comparison.name if one.comparison else None, "ok": one.ok}
     if one.report is None:
         return {**about, "problem": one.problem}
