@@ -3,7 +3,7 @@
 Exit codes: 0, 1 when something failed, 2 when the input is wrong, 130 after Ctrl-C.
 """
 
-from __future__ import annotations
+# Annotations are not postponed: `typer` would evaluate the text of each one several times at every start.
 
 import dataclasses
 import json
@@ -348,7 +348,7 @@ def study_run(
         raise typer.Exit(FAILED)
 
 
-def _run_study(found: Study, folder: Path, *, renew: bool, keep: Path, quiet: bool) -> dict[str, Any]:
+def _run_study(found: "Study", folder: Path, *, renew: bool, keep: Path, quiet: bool) -> dict[str, Any]:
     """What the study gave, for JSON; its problems are numbers that contradict its verdicts.
 
     A study that is skipped gives nothing, and proves nothing wrong. `quiet` leaves stdout alone.
@@ -413,7 +413,7 @@ def _studies(folder: Path | None) -> Path:
     return folder or defined(machinery.folder_of_studies)
 
 
-def _study(name: str, folder: Path | None) -> Study:
+def _study(name: str, folder: Path | None) -> "Study":
     from skyhop import studies as machinery
 
     return defined(lambda: machinery.find(name, _studies(folder)))
@@ -475,7 +475,7 @@ _COLOURS = {
 }  # fmt: skip
 
 
-def _print_outcome(outcome: Outcome) -> None:
+def _print_outcome(outcome: "Outcome") -> None:
     from rich.text import Text
 
     from skyhop import score, sweeps, tables

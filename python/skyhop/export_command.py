@@ -1,6 +1,6 @@
 """`skyhop export`: a run as the page without a server, or in the formats of other tools."""
 
-from __future__ import annotations
+# Annotations are not postponed: `typer` would evaluate the text of each one several times at every start.
 
 from pathlib import Path
 from typing import Annotated

@@ -1,6 +1,6 @@
 """The commands below `skyhop fit`."""
 
-from __future__ import annotations
+# Annotations are not postponed: `typer` would evaluate the text of each one several times at every start.
 
 import dataclasses
 from pathlib import Path

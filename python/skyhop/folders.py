@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -77,6 +76,9 @@ def streamed(path: Path) -> Iterator[BinaryIO]:
     """
     if path.is_dir():
         raise FileExistsError(f"{path} is a folder, not a file: choose another name")
+    # Its `random` computes tables when it is imported, which most commands need not wait for.
+    import tempfile
+
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:

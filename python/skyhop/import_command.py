@@ -1,6 +1,6 @@
 """`skyhop import`: networks and recordings of other tools as scenarios."""
 
-from __future__ import annotations
+# Annotations are not postponed: `typer` would evaluate the text of each one several times at every start.
 
 from pathlib import Path
 from typing import Annotated

@@ -3,7 +3,7 @@
 `_core` finds the planes and computes every number that the command prints.
 """
 
-from __future__ import annotations
+# Annotations are not postponed: `typer` would evaluate the text of each one several times at every start.
 
 import json
 from collections import Counter

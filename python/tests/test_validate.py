@@ -8,12 +8,14 @@ import importlib
 import json
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
-from skyhop import cli
+from skyhop import cli, validate
 from skyhop.validate import registry, tcp_reactions
 
 REFERENCE = Path(__file__).parents[2] / "tests" / "reference"
@@ -214,3 +216,25 @@ def test_the_pages_have_the_block_of_comparisons_and_its_commands_exist(monkeypa
     known = {one.name for one in registry.COMPARISONS}
     named = re.findall(r"`skyhop validate (\w+)", (root / "docs" / "validation.md").read_text(encoding="utf-8"))
     assert known.issuperset(named) and known - {"quic", "starlink"} <= set(named)
+
+
+def test_only_a_comparison_imports_comparisons() -> None:
+    """Every command waited for all of them: they took a quarter of the time of a short run."""
+    code = (
+        "import sys, skyhop.cli\n"
+        "print(*(name for name in sys.modules if name.startswith('skyhop.validate.')))\n"
+        "from skyhop import validate\n"
+        "validate.routes\n"
+        "print('skyhop.validate.route_pairs' in sys.modules, 'skyhop.validate.ns2_cells' in sys.modules)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=60)
+    assert done.stdout.splitlines() == ["skyhop.validate.commands", "True False"]
+
+
+def test_the_package_of_comparisons_has_all_its_names() -> None:
+    assert set(validate.__all__) == set(validate._HOMES) <= set(dir(validate))
+    for name, home in validate._HOMES.items():
+        module = importlib.import_module(f"skyhop.validate.{home}")
+        assert getattr(validate, name) is getattr(module, name) and getattr(validate, home) is module
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        validate.nothing  # type: ignore[attr-defined]  # noqa: B018

@@ -1,16 +1,19 @@
 """The commands below `skyhop validate`. Exit status: 1 when a bound or an aim is missed, 2 for wrong input."""
 
-from __future__ import annotations
+# Annotations are not postponed: `typer` would evaluate the text of each one several times at every start.
 
 import dataclasses
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+# Each command imports its comparison: all of them together take longer than a short run.
 from skyhop import terminal, validate
-from skyhop.validate import registry, tcp_flows, tcp_reactions, testbed_downloads
+
+if TYPE_CHECKING:
+    from skyhop.validate import registry
 
 _app = typer.Typer(help="Compare with recordings of the Linux kernel and of other programs.")
 
@@ -73,6 +76,8 @@ def everything(
     if reference is None:
         typer.echo(context.get_help())
         return
+    from skyhop.validate import registry
+
     try:
         found = registry.everything(reference)
     except ValueError as error:
@@ -92,7 +97,7 @@ def everything(
         raise typer.Exit(terminal.FAILED)
 
 
-def _found(one: registry.Found) -> dict[str, Any]:
+def _found(one: "registry.Found") -> dict[str, Any]:
     about = {"folder": str(one.folder), "comparison": one.comparison.name if one.comparison else None, "ok": one.ok}
     if one.report is None:
         return {**about, "problem": one.problem}
@@ -283,6 +288,8 @@ def reactions(
 
     Each case runs three times: with our sender alone, with our receiver alone, and with both.
     """
+    from skyhop.validate import tcp_reactions
+
     if sender_only and receiver_only:
         terminal.fail("--sender-only and --receiver-only exclude each other; without either both halves are judged too")
     if out is not None and drawn is None:
@@ -319,6 +326,8 @@ def linux(
     as_markdown: AsMarkdown = False,
 ) -> None:
     """Run whole flows over the bottlenecks of a folder and hold goodput, RTT, losses and windows against Linux's."""
+    from skyhop.validate import tcp_flows
+
     try:
         found = tcp_flows.flows(reference, runs=cases or [])
     except ValueError as error:
@@ -337,6 +346,8 @@ def opensand(
     as_markdown: AsMarkdown = False,
 ) -> None:
     """Run downloads over an emulated satellite under the recorded control and under Reno, one line per download."""
+    from skyhop.validate import testbed_downloads
+
     try:
         found = testbed_downloads.downloads(reference)
     except ValueError as error:
