@@ -115,7 +115,7 @@ pub struct Link {
     steady: bool,
     /// Steady but for packets that leave the part of a run.
     steady_within: bool,
-    /// Packets that leave the part are handed over as they are accepted: [`Link::hand_over`].
+    /// [`Link::hands_over`].
     hands_over: bool,
     rate: Rate,
     /// The path to the other end, for whoever has the topology.

@@ -678,7 +678,7 @@ impl Simulation {
         let state = &mut self.links[link as usize];
         if !state.link.is_steady() {
             match &self.part {
-                Some(part) if part.hands_over(link) => return self.hand_over(link, (at, size), to),
+                Some(_) if state.link.hands_over() => return self.hand_over(link, (at, size), to),
                 Some(part) if state.link.is_steady_within() && !part.crosses(link, to) => {}
                 _ => {
                     let packet = self.pool.take(at);

@@ -1,7 +1,8 @@
 //! A link whose far end belongs to another part of the network ([`crate::parts`]).
 //!
 //! A packet whose service has begun stays as it is, so from then on its arrival can be told to the part of the far end.
-//! The near end keeps a copy on the link until the arrival, so that it can tell what is on the link.
+//! The near end keeps a copy on the link until the arrival, so that it can tell what is on the link. Most links hand
+//! packets over earlier, as they are accepted, and keep only those that wait.
 
 use super::{Entry, Link};
 use crate::pool::{Entries, Front, Pool};
@@ -42,14 +43,18 @@ impl Link {
         forgotten
     }
 
-    /// From now on packets may leave the part of a run over the link, and those are watched. Gives whether they are
-    /// handed over as soon as they are accepted, and what stays of them is the queue. So it is where all arrivals are
-    /// in one other part (`is_silent`), and where nothing takes a packet off the link again but a change of the sky
-    /// and, if it has low priority, a full queue.
-    pub fn watch_leaving(&mut self, is_silent: bool) -> bool {
+    /// From now on packets may leave the part of a run over the link, and those are watched. They are handed over as
+    /// soon as they are accepted, and the link keeps only its queue, where all arrivals are in one other part
+    /// (`is_silent`) and where nothing takes a packet off the link again but a change of the sky and, if it has low
+    /// priority, a full queue.
+    pub fn watch_leaving(&mut self, is_silent: bool) {
         self.steady_within = self.steady;
         self.hands_over = is_silent && self.steady;
         self.watch();
+    }
+
+    /// Whether packets are handed over to another part as they are accepted: [`Link::watch_leaving`].
+    pub fn hands_over(&self) -> bool {
         self.hands_over
     }
 

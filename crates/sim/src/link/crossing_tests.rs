@@ -74,7 +74,8 @@ fn handing_packets_over_changes_nothing_that_anybody_sees() {
         let queue = QueueConfig::drop_tail(QueueLimit::Packets(2 + run % 7));
         let mut whole = built(&queue);
         let mut near = Near { link: built(&queue), told: BTreeMap::new(), untold: Vec::new(), safe_until: ms(20) };
-        assert!(near.link.watch_leaving(true));
+        near.link.watch_leaving(true);
+        assert!(near.link.hands_over());
         let mut arrivals = BTreeMap::new();
         let mut now = ms(0);
         for seq in 0..150 {
@@ -135,10 +136,14 @@ fn handing_packets_over_changes_nothing_that_anybody_sees() {
 
 #[test]
 fn a_link_that_is_not_steady_hands_nothing_over() {
+    let hands_over = |mut link: Alone, is_silent: bool| {
+        link.watch_leaving(is_silent);
+        link.hands_over()
+    };
     let built = || built(&QueueConfig::drop_tail(QueueLimit::Unlimited));
-    assert!(!built().watch_leaving(false));
-    assert!(!built().with_deferred_departures().watch_leaving(true));
+    assert!(hands_over(built(), true) && !hands_over(built(), false));
+    assert!(!hands_over(built().with_deferred_departures(), true));
     let mut recorded = built();
     recorded.watch();
-    assert!(!recorded.watch_leaving(true));
+    assert!(!hands_over(recorded, true));
 }

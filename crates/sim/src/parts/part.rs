@@ -162,8 +162,6 @@ pub(crate) struct Part {
     silent: Vec<bool>,
     /// Which of the packets on each of them have been told.
     told: Vec<Told>,
-    /// Those of the silent links that hand packets over as they are accepted: [`Link::watch_leaving`].
-    hands_over: Vec<bool>,
     /// Until then no packet that is accepted is taken off a link again.
     safe_until: Time,
     /// Verdicts about the packets to come, by link.
@@ -262,12 +260,6 @@ impl Part {
     #[inline]
     pub fn is_silent(&self, link: u32) -> bool {
         self.silent[link as usize]
-    }
-
-    /// Whether packets that leave over a link are handed over as they are accepted, perhaps.
-    #[inline]
-    pub fn hands_over(&self, link: u32) -> bool {
-        self.hands_over[link as usize]
     }
 
     /// Whether a packet whose service begins at `start` may be told at once: nothing takes it off the link before, and
@@ -369,7 +361,6 @@ impl Simulation {
         let foreign_stations = any(|kind| matches!(kind, NodeKind::Station(_)));
         let mut judged = vec![false; self.links.len()];
         let mut silent = vec![false; self.links.len()];
-        let mut hands_over = vec![false; self.links.len()];
         for (id, link) in topology.links().enumerated() {
             let state = &mut self.links[id.index()];
             let leaves = !is_foreign(link.from)
@@ -381,7 +372,7 @@ impl Simulation {
             if leaves {
                 judged[id.index()] = link.to.is_none() && !state.errors.is_empty();
                 silent[id.index()] = link.to.is_some() && state.link.settled;
-                hands_over[id.index()] = state.link.watch_leaving(silent[id.index()]);
+                state.link.watch_leaving(silent[id.index()]);
             }
         }
         let mut remembers = vec![false; self.flows.len()];
@@ -412,7 +403,6 @@ impl Simulation {
             judged,
             told: vec![Told::default(); silent.len()],
             silent,
-            hands_over,
             safe_until: Time::ZERO,
             told_before: Time::ZERO,
             next_begin: Time::MAX,
@@ -560,7 +550,8 @@ impl Simulation {
         let (from, before) = (part.told_before, part.safe_until);
         let mut outgoing = std::mem::take(&mut part.outgoing);
         outgoing.retain(|&link| {
-            let keeps = !part.hands_over(link) || self.links[link as usize].link.holds_low(from);
+            let state = &self.links[link as usize].link;
+            let keeps = !state.hands_over() || state.holds_low(from);
             let stays = keeps || self.tell_begun_on(&mut part, link, from, before).is_some();
             part.is_outgoing[link as usize] = stays;
             stays
@@ -580,7 +571,7 @@ impl Simulation {
 
     /// Packets that have been told and are still in the line of a link that hands packets over.
     pub(super) fn told_on(&self, link: usize) -> Option<usize> {
-        self.part.as_ref().filter(|part| part.hands_over[link]).map(|part| part.told[link].packets)
+        self.part.as_ref().filter(|_| self.links[link].link.hands_over()).map(|part| part.told[link].packets)
     }
 
     /// [`Simulation::tell_begun`] on one link. Gives the begin of the first service that is not told.
