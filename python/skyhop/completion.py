@@ -1,6 +1,6 @@
 """`skyhop completion`: a script for bash, zsh or fish, written from the parser: it knows what the program knows."""
 
-from __future__ import annotations
+# Annotations are not postponed: `typer` would evaluate the text of each one several times at every start.
 
 import re
 import shlex

@@ -3,7 +3,7 @@
 `register` puts them on the command line. What they print comes from `_core`; nothing here computes an orbit.
 """
 
-from __future__ import annotations
+# Annotations are not postponed: `typer` would evaluate the text of each one several times at every start.
 
 import bisect
 import difflib
@@ -124,7 +124,7 @@ def path_of(hops: Sequence[Mapping[str, Any]]) -> str:
     return " > ".join([hops[0]["from"], *(hop["to"] for hop in hops)]) if hops else ""
 
 
-def _positions(state: Mapping[str, Any]) -> pl.DataFrame:
+def _positions(state: Mapping[str, Any]) -> "pl.DataFrame":
     import polars as pl
 
     rows = [
@@ -136,7 +136,7 @@ def _positions(state: Mapping[str, Any]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=columns, orient="row")
 
 
-def stations_in(state: Mapping[str, Any]) -> dict[str, Place]:
+def stations_in(state: Mapping[str, Any]) -> "dict[str, Place]":
     """Where the stations are at the moment of what `Scenario.sky_json` says."""
     from skyhop.worldmap import Place
 
@@ -333,14 +333,14 @@ def handovers(
 
 
 def explain(
-    changes: pl.DataFrame, paths: pl.DataFrame | None, drops: pl.DataFrame | None, *, station: str | None = None
+    changes: "pl.DataFrame", paths: "pl.DataFrame | None", drops: "pl.DataFrame | None", *, station: str | None = None
 ) -> list[str]:
     """One paragraph of lines for each handover."""
     return [line for _, lines in explained(changes, paths, drops, station=station) for line in lines]
 
 
 def explained(
-    changes: pl.DataFrame, paths: pl.DataFrame | None, drops: pl.DataFrame | None, *, station: str | None = None
+    changes: "pl.DataFrame", paths: "pl.DataFrame | None", drops: "pl.DataFrame | None", *, station: str | None = None
 ) -> list[tuple[dict[str, Any], list[str]]]:
     """Each handover, as a row of the table, and what to say about it."""
     history = _Paths(paths)
@@ -358,7 +358,7 @@ def explained(
     return found
 
 
-def _losses(drops: pl.DataFrame, flows: set[str], time_s: float, terminal: str) -> list[str]:
+def _losses(drops: "pl.DataFrame", flows: set[str], time_s: float, terminal: str) -> list[str]:
     """Losses of flows through the terminal after a moment, caused by changed paths."""
     import polars as pl
 
@@ -404,7 +404,7 @@ def _change(row: dict[str, Any]) -> str:
 class _Paths:
     """The paths of flows through the network over time, from the table of paths."""
 
-    def __init__(self, paths: pl.DataFrame | None) -> None:
+    def __init__(self, paths: "pl.DataFrame | None") -> None:
         """Sorted by flow and by time."""
         self.of: dict[str, list[tuple[float, list[str], float]]] = {}
         self.at: dict[float, list[tuple[str, int]]] = {}
@@ -443,7 +443,7 @@ class _Paths:
         return found
 
 
-def _of_run(folder: Path, *names: str) -> tuple[str, list[pl.DataFrame | None]]:
+def _of_run(folder: Path, *names: str) -> "tuple[str, list[pl.DataFrame | None]]":
     """The scenario of a run folder as JSON, and tables of it; None for a table without rows."""
     if not (folder / "manifest.json").is_file() or not (folder / "scenario.json").is_file():
         terminal.fail(f"{folder} is not a run folder")
@@ -464,7 +464,7 @@ def _seed_of(folder: Path) -> int:
         terminal.fail(f"{file} is not the manifest of a run: it has no seed")
 
 
-def _drops_end_s(folder: Path, drops: pl.DataFrame | None) -> float:
+def _drops_end_s(folder: Path, drops: "pl.DataFrame | None") -> float:
     """Up to when the table of losses has all of them, s."""
     try:
         manifest: dict[str, Any] = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
@@ -475,7 +475,7 @@ def _drops_end_s(folder: Path, drops: pl.DataFrame | None) -> float:
     return float(drops["time_s"][-1]) if is_cut and drops is not None else math.inf
 
 
-def _table(file: Path) -> pl.DataFrame | None:
+def _table(file: Path) -> "pl.DataFrame | None":
     import polars as pl
 
     if not file.exists():

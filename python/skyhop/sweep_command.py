@@ -1,6 +1,6 @@
 """The command `skyhop sweep`: a grid with seeds, on this machine or a shard of it, and what is still missing."""
 
-from __future__ import annotations
+# Annotations are not postponed: `typer` would evaluate the text of each one several times at every start.
 
 import math
 import sys
@@ -169,7 +169,7 @@ def _refuse(listings: dict[str, bool], options: dict[str, bool], *, most_seeds: 
         fail("--most-seeds has no effect without --until")
 
 
-def _drawable(sweep: Sweep, measures: list[str]) -> None:
+def _drawable(sweep: "Sweep", measures: list[str]) -> None:
     """Ends the program before the first run for a figure that cannot be drawn."""
     if not measures:
         return
@@ -186,14 +186,14 @@ def _drawable(sweep: Sweep, measures: list[str]) -> None:
         fail(f"--figure: {maps} heat maps of the last two axes would be needed, at most {MOST_MAPS} are drawn")
 
 
-def _draw(result: SweepResult, measure: str, folder: Path) -> None:
+def _draw(result: "SweepResult", measure: str, folder: Path) -> None:
     from skyhop import figure, frames
 
     drawn = frames.of_sweep(result).figure(measure)
     (folder / f"{measure}.svg").write_text(figure.svg(drawn), encoding="utf-8")
 
 
-def _print_states(sweep: Sweep, found: list[State], *, only_missing: bool, as_json: bool) -> None:
+def _print_states(sweep: "Sweep", found: "list[State]", *, only_missing: bool, as_json: bool) -> None:
     shown = [one for one in found if one.state != "kept"] if only_missing else found
     if as_json:
         print_json([one.row() for one in shown])
@@ -210,7 +210,7 @@ def _print_states(sweep: Sweep, found: list[State], *, only_missing: bool, as_js
         raise typer.Exit(FAILED)
 
 
-def _print_shard(part: Shard, tally: Tally, keep: Path) -> None:
+def _print_shard(part: "Shard", tally: "Tally", keep: Path) -> None:
     runs = tally.kept + len(tally.failed)
     typer.echo(
         f"Part {part}: {runs} runs, {len(tally.found)} kept before, {len(tally.made)} made, "
@@ -230,7 +230,7 @@ def _say_failed(failures: list[tuple[str, str]]) -> None:
         raise typer.Exit(FAILED)
 
 
-def _print_result(result: SweepResult, folder: Path, *, as_json: bool) -> None:
+def _print_result(result: "SweepResult", folder: Path, *, as_json: bool) -> None:
     from skyhop import precision, sweeps, warned
 
     assert result.sweep is not None
@@ -258,7 +258,7 @@ def _print_result(result: SweepResult, folder: Path, *, as_json: bool) -> None:
         raise typer.Exit(FAILED)
 
 
-def _print_table(sweep: Sweep, frame: pl.DataFrame) -> None:
+def _print_table(sweep: "Sweep", frame: "pl.DataFrame") -> None:
     from skyhop.inference import equal_seeds
 
     axes = [axis.name for axis in sweep.axes]
