@@ -34,7 +34,8 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     code = _guarded(cli.app)
     if code == INTERRUPTED:
-        # Python ends by the signal itself, whatever the code, if it came while the text of an annotation was evaluated.
+        # Python ends by the signal itself, whatever the code, if it came while Python evaluated a text (of an
+        # annotation, of a dataclass).
         os._exit(code)
     sys.exit(code)
 
