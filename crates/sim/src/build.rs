@@ -5,10 +5,10 @@ use crate::errors::{ErrorModel, Listed, Losses, LossyLink, SlotLosses, VaryingLo
 use crate::flow::{Flow, tick_phases};
 use crate::ground::Path;
 use crate::link::{Link, Repaired, Repairs, ServedQueue};
+use crate::link_state::LinkState;
 use crate::ns2_clock::Ns2Clock;
 use crate::pace::Pacemaker;
 use crate::records::DropCounts;
-use crate::simulation::LinkState;
 use crate::slots::SlotScheduler;
 use crate::spec::{Discipline, LinkConfig, LinkVariation, RunClock, SimulationSpec, TransportConfig};
 use skyhop_base::{Duration, Stream};

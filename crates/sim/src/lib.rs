@@ -32,6 +32,7 @@ mod late;
 mod legs;
 mod limits;
 mod link;
+mod link_state;
 mod listed;
 mod measure;
 mod memory;

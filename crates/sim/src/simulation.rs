@@ -5,97 +5,27 @@ use crate::agents::{Agents, SnoopOutcome};
 use crate::build::{build_flows, build_links, build_ns2_clock, seeded};
 use crate::check::{check_flows, check_size};
 use crate::error::SimulationError;
-use crate::errors::{Arrival, Listed, Losses};
-use crate::events::{Event, EventQueue, Waiting};
+use crate::errors::Arrival;
+use crate::events::{Event, EventQueue};
 use crate::flow::{Flow, FlowState};
 use crate::foresight::Foresight;
-use crate::ground::{Delay, Delays, Ground};
+use crate::ground::{Delay, Ground};
 use crate::host::Payloads;
 use crate::late::LatePackets;
 use crate::limits::{BETWEEN_LOOKS, Halt, Limits};
-use crate::link::{Entry, Link, Offered, Reception};
+use crate::link::{Offered, Reception};
+use crate::link_state::LinkState;
 use crate::ns2_clock::Ns2Clock;
 use crate::packet::{Flags, Packet};
 use crate::parts::Part;
 use crate::pool::Pool;
 use crate::recorder::Recorder;
-use crate::records::{DropCause, DropCounts, PacketEvent, Records};
+use crate::records::{DropCause, PacketEvent, Records};
 use crate::spec::{OnDown, SimulationSpec};
 use crate::visit::Visit;
 use crate::workload;
 use skyhop_base::{Duration, Index, Time};
 use skyhop_topology::{Change, Forwarding, NodeId, Topology};
-
-/// See [`Link`] for the order.
-#[repr(C, align(64))]
-pub(crate) struct LinkState {
-    pub link: Link,
-    pub from: u32,
-    /// Whether each packet event is recorded.
-    pub recorded: bool,
-    pub errors: Vec<Box<dyn Losses>>,
-    pub drops: DropCounts,
-    /// Packets that wait for a station's transmitter to find a satellite again ([`OnDown::Hold`]).
-    pub held: Vec<Packet>,
-    /// What happens to single packets behind it.
-    pub listed: Option<Box<Listed>>,
-}
-
-impl Waiting for Vec<LinkState> {
-    #[inline(always)]
-    fn event(&self, link: u32) -> (Time, Time, u32) {
-        let link = &self[link as usize].link;
-        let (arrival, start) = link.front().times();
-        (arrival, start, link.next)
-    }
-
-    #[inline(always)]
-    fn set_next(&mut self, link: u32, next: u32) {
-        self[link as usize].link.next = next;
-    }
-}
-
-impl LinkState {
-    /// Whether nothing of the link itself makes its arrivals special.
-    pub fn can_be_plain(&self) -> bool {
-        self.link.settled && !self.recorded && self.errors.is_empty() && self.listed.is_none()
-    }
-
-    /// The propagation delay of a packet to the node `to` that departs at `departure`.
-    #[inline(always)]
-    fn delay(&mut self, topology: &Topology, ground: &mut Ground, to: u32, departure: Time) -> Duration {
-        self.link.path.delay(topology, ground, &self.from, to, departure)
-    }
-
-    /// Calls a function of the link with the delays over it.
-    #[inline(always)]
-    pub fn with_delays<R>(
-        &mut self,
-        topology: &Topology,
-        ground: &mut Ground,
-        work: impl FnOnce(&mut Link, &mut Delays<'_>) -> R,
-    ) -> R {
-        let mut delays = Delays { path: self.link.path, topology, ground, from: self.from };
-        let result = work(&mut self.link, &mut delays);
-        // With the piece of the curve that was used last.
-        self.link.path = delays.path;
-        result
-    }
-
-    /// Whether the oldest packet, which arrives at `now`, was on the link for its transmission and the propagation at
-    /// least, as far as these are constant.
-    fn took_its_time(&self, pool: &Pool, now: Time) -> bool {
-        let Some((packet, _)) = self.link.front().packet(pool) else { return true };
-        let (arrival, start) = self.link.front().times();
-        let propagation = match self.link.path.get() {
-            Delay::Fixed(delay) => delay,
-            Delay::Moving | Delay::Ground => Duration::ZERO,
-        };
-        // The fraction of a nanosecond that the packet before left over may shorten this one by one.
-        let least = self.link.least_service(packet.size) + propagation;
-        arrival <= now && arrival + Duration::from_nanos(1) >= start + least
-    }
-}
 
 /// Where packets of one direction of a flow go.
 #[derive(Clone, Copy, Debug)]
@@ -686,41 +616,20 @@ impl Simulation {
                 }
             }
         }
-        let Some((served, waits)) = state.link.serve_in_turn(&self.pool, size, now, scheduled) else {
-            let packet = self.pool.take(at);
-            return self.settle(Offered::Full, link, &packet);
+        let sky = (&self.topology, &mut self.ground);
+        let Some((served, waits, delay)) = state.serve_in_turn(&self.pool, sky, size, (now, scheduled), to) else {
+            return self.refuse(link, at);
         };
-        let delay = state.delay(&self.topology, &mut self.ground, to, served.departure);
         let (arrival, is_alone) = state.link.put_served(&mut self.pool, (at, size), now, (&served, waits), delay);
         if is_alone {
             self.await_event(link, arrival, served.start);
         }
     }
 
-    /// [`Simulation::transmit_place`] over a link that hands packets over to another part.
-    #[inline(never)]
-    fn hand_over(&mut self, link: u32, (at, size): (u32, u16), to: u32) {
-        let Simulation { links, pool, topology, ground, part, ack_details, payloads, .. } = self;
-        let Some(part) = part.as_deref_mut() else { return };
-        let state = &mut links[link as usize];
-        let Some((served, waits)) = state.link.serve_in_turn(pool, size, self.now, self.scheduled) else {
-            let packet = pool.take(at);
-            return self.settle(Offered::Full, link, &packet);
-        };
-        let delay = state.delay(topology, ground, to, served.departure);
-        part.forget_begun(link, &mut state.link, pool);
-        // A full queue may give up a packet of low priority that waits.
-        let remains = !part.tells_at_once(link, served.start) || waits && pool.get(at).0.is_low();
-        let arrival = served.departure + delay;
-        let (arrival, stays) = state.link.hand_over(pool, (at, size), self.now, &served, (arrival, remains));
-        if remains {
-            return part.note_offer(link);
-        }
-        let packet = if stays { *pool.get(at).0 } else { pool.take(at) };
-        part.send((link, Entry { packet, start: served.start, arrival }), None, ack_details, payloads);
-        if stays {
-            part.note_told(link, at);
-        }
+    /// The packet at a place finds no room on a link.
+    pub(crate) fn refuse(&mut self, link: u32, at: u32) {
+        let packet = self.pool.take(at);
+        self.settle(Offered::Full, link, &packet);
     }
 
     /// [`Simulation::transmit`] where packets are recorded, or more than rate and limit decides.

@@ -521,38 +521,67 @@ impl Simulation {
         }
     }
 
+    /// [`Simulation::transmit_place`] over a link that hands packets over to another part.
+    #[inline(never)]
+    pub(crate) fn hand_over(&mut self, link: u32, (at, size): (u32, u16), to: u32) {
+        let (now, times) = (self.now, (self.now, self.scheduled));
+        let Simulation { links, pool, topology, ground, part, ack_details, payloads, .. } = self;
+        let Some(part) = part.as_deref_mut() else { return };
+        let state = &mut links[link as usize];
+        let Some((served, waits, delay)) = state.serve_in_turn(pool, (topology, ground), size, times, to) else {
+            return self.refuse(link, at);
+        };
+        part.forget_begun(link, &mut state.link, pool);
+        // A full queue may give up a packet of low priority that waits.
+        let remains = !part.tells_at_once(link, served.start) || waits && pool.get(at).0.is_low();
+        let arrival = served.departure + delay;
+        let (arrival, stays) = state.link.hand_over(pool, (at, size), now, &served, (arrival, remains));
+        if remains {
+            return part.note_offer(link);
+        }
+        let packet = if stays { *pool.get(at).0 } else { pool.take(at) };
+        part.send((link, Entry { packet, start: served.start, arrival }), None, ack_details, payloads);
+        if stays {
+            part.note_told(link, at);
+        }
+    }
+
     /// Puts the packets whose service begins before `before` into the mail of the parts that they go to.
     pub(crate) fn tell_begun(&mut self, before: Time) {
-        let Some(mut part) = self.part.take() else { return };
-        let from = part.told_before;
-        part.next_begin = Time::MAX;
-        let mut outgoing = std::mem::take(&mut part.outgoing);
-        outgoing.retain(|&link| {
-            let begin = self.tell_begun_on(&mut part, link, from, before);
-            let state = &mut self.links[link as usize];
+        if let Some(part) = &mut self.part {
+            part.next_begin = Time::MAX;
+        }
+        self.retain_outgoing(|all, part, link| {
+            let begin = all.tell_begun_on(part, link, part.told_before, before);
+            let state = &mut all.links[link as usize];
             if part.silent[link as usize] {
-                part.told[link as usize].packets -= state.link.forget_arrived_before(&mut self.pool, before);
+                part.told[link as usize].packets -= state.link.forget_arrived_before(&mut all.pool, before);
             }
             part.next_begin = part.next_begin.min(begin.unwrap_or(Time::MAX));
-            let stays = begin.is_some() || state.link.holds_deferred();
-            part.is_outgoing[link as usize] = stays;
-            stays
+            begin.is_some() || state.link.holds_deferred()
         });
-        part.outgoing = outgoing;
-        part.told_before = before;
-        self.part = Some(part);
+        if let Some(part) = &mut self.part {
+            part.told_before = before;
+        }
     }
 
     /// Puts packets that wait on links that hand packets over into the mail, as far as nothing takes them off again.
     fn tell_safe(&mut self) {
-        let Some(mut part) = self.part.take() else { return };
+        let Some(part) = &mut self.part else { return };
         part.safe_until = self.topology.next_change();
-        let (from, before) = (part.told_before, part.safe_until);
+        self.retain_outgoing(|all, part, link| {
+            let (state, from) = (&all.links[link as usize].link, part.told_before);
+            let keeps = !state.hands_over() || state.holds_low(from);
+            keeps || all.tell_begun_on(part, link, from, part.safe_until).is_some()
+        });
+    }
+
+    /// Keeps those of the links with packets to be told that `still_has` some.
+    fn retain_outgoing(&mut self, mut still_has: impl FnMut(&mut Simulation, &mut Part, u32) -> bool) {
+        let Some(mut part) = self.part.take() else { return };
         let mut outgoing = std::mem::take(&mut part.outgoing);
         outgoing.retain(|&link| {
-            let state = &self.links[link as usize].link;
-            let keeps = !state.hands_over() || state.holds_low(from);
-            let stays = keeps || self.tell_begun_on(&mut part, link, from, before).is_some();
+            let stays = still_has(self, &mut part, link);
             part.is_outgoing[link as usize] = stays;
             stays
         });
