@@ -8,6 +8,7 @@ from typing import Any
 
 from skyhop import tables
 from skyhop.inference import Estimate, Order, order
+from skyhop.markdown import line
 from skyhop.matrix import Outcome
 from skyhop.metrics import Metric
 from skyhop.speak import NotRunError, number
@@ -41,14 +42,14 @@ def table(spec: Mapping[str, Any], outcome: Outcome, place: str) -> str:
         titles.append(
             f"least {_labelled(least)} of those with {100 * pick['share']:g} % of the most {most.label.lower()}"
         )
-    lines = [tables.line(titles), tables.line(["---"] * len(titles))]
+    lines = [line(titles), line(["---"] * len(titles))]
     for point, values in cases.items():
         cells = list(point)
         for metric, largest in wanted:
             cells.append(_named(values.get(metric.name, {}), metric, largest=largest))
         if pick is not None:
             cells.append(_picked(values, pick, outcome, place))
-        lines.append(tables.line(cells))
+        lines.append(line(cells))
     return "\n".join(lines) + "\n"
 
 

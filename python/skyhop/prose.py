@@ -23,7 +23,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from skyhop import best, folders, tables
+from skyhop import best, folders, markdown, tables
 from skyhop.definition import parse_toml, read_toml
 from skyhop.inference import Estimate
 from skyhop.matrix import Outcome
@@ -206,7 +206,11 @@ def _table(what: str, outcome: Outcome, file: Path) -> str:
                 for source in sources:
                     said = published.get((cell, name), {}).get(source) if cell is not None else None
                     line.append(tables.ABSENT if said is None else number(said.value, metric.digits))
-    lines = [tables.line(titles), tables.line(["---", *["---:"] * (len(titles) - 1)]), *map(tables.line, cells)]
+    lines = [
+        markdown.line(titles),
+        markdown.line(["---", *["---:"] * (len(titles) - 1)]),
+        *map(markdown.line, cells),
+    ]
     return "\n".join(lines) + "\n"
 
 

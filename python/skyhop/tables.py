@@ -7,6 +7,7 @@ from typing import Any
 
 from skyhop import score
 from skyhop.inference import LEVEL
+from skyhop.markdown import line
 from skyhop.matrix import ClaimResult, Comparison, Outcome, Result
 from skyhop.speak import difference, filled, number, with_interval
 from skyhop.studies import Study
@@ -193,11 +194,6 @@ def as_found(outcome: Outcome) -> dict[str, Any]:
         "notes": notes(outcome),
         "warnings": outcome.warnings,
     }
-
-
-def line(cells: list[str] | tuple[str, ...]) -> str:
-    """A line of a table in Markdown."""
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
 def _value(one: Result, comparison: Comparison | None) -> str:

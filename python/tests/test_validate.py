@@ -238,3 +238,15 @@ def test_the_package_of_comparisons_has_all_its_names() -> None:
         assert getattr(validate, name) is getattr(module, name) and getattr(validate, home) is module
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
         validate.nothing  # type: ignore[attr-defined]  # noqa: B018
+
+
+def test_a_bar_or_a_line_break_in_a_problem_adds_no_column() -> None:
+    problem = 'expected `fifo` | `codel`,\nfound "red"'
+    case = validate.QueueCase(
+        case="a|b", discipline="codel", note="", packets=0, equal=0, totals=None, first=None, draws=None, means=[],
+        ignored=[], problem=problem, ok=False,
+    )  # fmt: skip
+    for text in (validate.queues_markdown([case]), validate.queues_texts([case])):
+        table = [line for line in text.splitlines() if line.startswith("|")]
+        assert len(table) == 3
+        assert {len(re.findall(r"(?<!\\)\|", line)) for line in table} == {len(re.findall(r"\|", table[1]))}

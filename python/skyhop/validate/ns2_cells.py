@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from skyhop import _core, folders
+from skyhop.markdown import line
 from skyhop.texts import text_of
 
 
@@ -76,14 +77,14 @@ def markdown(cells: list[Cell]) -> str:
         lines.append("| case | agent | measure | reference | ours | difference | bound | where |")
         lines.append("|---|---|---|---:|---:|---:|---:|---|")
         for cell in broken:
-            numbers = " | ".join(f"{one:.5g}" for one in (cell.reference, cell.ours, cell.difference, cell.bound))
-            lines.append(f"| {cell.case} | {cell.agent} | {cell.measure} | {numbers} | {cell.detail or ''} |")
+            numbers = [f"{one:.5g}" for one in (cell.reference, cell.ours, cell.difference, cell.bound)]
+            lines.append(line([cell.case, cell.agent, cell.measure, *numbers, cell.detail or ""]))
         lines.append("")
     kinds = list(dict.fromkeys(_kind(cell.measure) for cell in sorted(cells, key=lambda cell: cell.measure)))
-    lines += ["| case | agent | " + " | ".join(kinds) + " |", "|---|---|" + "---:|" * len(kinds)]
+    lines += [line(["case", "agent", *kinds]), "|---|---|" + "---:|" * len(kinds)]
     for case, agent in sorted({(cell.case, cell.agent) for cell in cells}):
         mine = [cell for cell in cells if (cell.case, cell.agent) == (case, agent)]
-        lines.append(f"| {case} | {agent} | " + " | ".join(_entry(mine, kind) for kind in kinds) + " |")
+        lines.append(line([case, agent, *(_entry(mine, kind) for kind in kinds)]))
     return "\n".join(lines) + "\n"
 
 

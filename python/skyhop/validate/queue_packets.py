@@ -7,6 +7,7 @@ import os
 from dataclasses import dataclass
 
 from skyhop import _core
+from skyhop.markdown import line
 
 
 @dataclass(frozen=True)
@@ -131,30 +132,29 @@ def queues_markdown(found: list[QueueCase]) -> str:
     lines = [
         queues_summary(found),
         "",
-        "| case | discipline | packets equal | draws equal | means over seeds | first that differs |",
+        line(["case", "discipline", "packets equal", "draws equal", "means over seeds", "first that differs"]),
+        "|---|---|---:|---|---:|---|",
     ]
-    lines.append("|---|---|---:|---|---:|---|")
     for one in found:
         draws = "–" if one.draws is None or one.draws[0] is None else ("yes" if one.draws[0] == one.draws[1] else "no")
         means = f"{sum(mean.ok for mean in one.means)} of {len(one.means)}" if one.means else "–"
         first = "" if one.first is None else f"packet {one.first[0]}: kernel {one.first[2]}; ours {one.first[3]}"
         equal = f"{one.equal} of {one.packets}"
-        lines.append(f"| {one.case} | {one.discipline} | {equal} | {draws} | {means} | {one.problem or first} |")
+        lines.append(line([one.case, one.discipline, equal, draws, means, one.problem or first]))
     return "\n".join(lines) + "\n"
 
 
 def queues_texts(found: list[QueueCase]) -> str:
     """What came out by the kernel and by the published text, a Markdown table: cases of `queues(variant="rfc")`."""
     kinds = ["drops", "marks", "median sojourn, ms", "95 % sojourn, ms"]
-    lines = ["| case | " + " | ".join(f"{kind}: kernel | text" for kind in kinds) + " |"]
-    lines.append("|---|---:|---:|---:|---:|---:|---:|---:|---:|")
+    titles = [title for kind in kinds for title in (f"{kind}: kernel", "text")]
+    lines = [line(["case", *titles]), "|---" + "|---:" * len(titles) + "|"]
     for one in found:
         if one.totals is None:
-            lines.append(f"| {one.case} | {one.problem} |")
+            lines.append(line([one.case, one.problem, *[""] * (len(titles) - 1)]))
             continue
         kernel, text = (_cells(totals) for totals in one.totals)
-        pairs = " | ".join(f"{ours} | {theirs}" for ours, theirs in zip(kernel, text, strict=True))
-        lines.append(f"| {one.case} | {pairs} |")
+        lines.append(line([one.case, *(value for pair in zip(kernel, text, strict=True) for value in pair)]))
     return "\n".join(lines) + "\n"
 
 

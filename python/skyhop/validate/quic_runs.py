@@ -7,6 +7,7 @@ import os
 from dataclasses import dataclass
 
 from skyhop import _core
+from skyhop.markdown import line
 
 
 @dataclass(frozen=True)
@@ -108,16 +109,15 @@ def quic_markdown(found: list[QuicCase]) -> str:
     """The compared cases as a Markdown table, after the summary: ours, then what the reference saw; ✗ marks a miss."""
     names = ["completion", "goodput", "packets", "tail drops", "mean RTT"]
     heads = ["completion (s)", "goodput (bit/s)", "packets sent", "tail drops", "mean RTT (ms)"]
-    lines = [quic_summary(found), "", "| case | " + " | ".join(heads) + " | connection | all bounds |"]
-    lines.append("|---" * (len(heads) + 3) + "|")
+    titles = ["case", *heads, "connection", "all bounds"]
+    lines = [quic_summary(found), "", line(titles), "|---" * len(titles) + "|"]
     for one in found:
         if one.skipped is not None:
             continue
         cells = [next((figure for figure in one.figures if figure.name.startswith(name)), None) for name in names]
         ended = ("dies" if one.died else "lives") if one.survival_right else f"{one.deaths} of {one.runs} die ✗"
         end = one.problem or ("yes" if one.ok else "no")
-        figures = " | ".join(_figure(figure) for figure in cells)
-        lines.append(f"| `{one.case}` | {figures} | {ended} | {end} |")
+        lines.append(line([f"`{one.case}`", *map(_figure, cells), ended, end]))
     return "\n".join(lines) + "\n"
 
 

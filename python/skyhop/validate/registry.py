@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from skyhop.markdown import line
 from skyhop.validate import (
     ns2_cells,
     queue_packets,
@@ -136,9 +137,9 @@ def _reactions(folder: Path) -> Report:
     for one in found:
         by_case.setdefault((one.case, one.line), []).append(one)
     findings = []
-    for (case, line), mine in by_case.items():
+    for (case, place), mine in by_case.items():
         equal = all(one.equal for one in mine)
-        findings.append(Finding(case or f"line {line}", equal, equal))
+        findings.append(Finding(case or f"line {place}", equal, equal))
     return Report(findings, tcp_reactions.reached(found), tcp_reactions.reactions_summary(found))
 
 
@@ -263,11 +264,11 @@ def everything_markdown(found: Sequence[Found]) -> str:
     for one, row in zip(found, table(found), strict=True):
         _, against, cases, equal, within, skipped, verdict = row
         if one.comparison is None:
-            lines.append(f"| {one.folder.name}: {verdict} | – | – | – | – | – |")
+            lines.append(line([f"{one.folder.name}: {verdict}", *"–" * 5]))
             continue
         command = f"`skyhop validate {one.comparison.name} --reference …/{one.folder.name}`"
         mark = "" if one.ok else f" **{verdict}**"
-        lines.append(f"| {against}{mark} | {cases} | {equal} | {within} | {skipped} | {command} |")
+        lines.append(line([f"{against}{mark}", cases, equal, within, skipped, command]))
     lines.append("")
     lines += [f"- {one.comparison.name}: {one.report.note}" for one in found if one.report and one.comparison]
     return "\n".join(lines) + "\n"

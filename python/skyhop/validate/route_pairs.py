@@ -18,7 +18,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from skyhop import _core
+from skyhop import _core, markdown
 from skyhop.texts import DAMAGED
 
 #: Largest difference of the round-trip times, ns. The aim of the comparison.
@@ -177,7 +177,7 @@ def routes_markdown(found: list[Pair]) -> str:
     for one in found:
         worst = "–" if one.worst_ns is None else round(one.worst_ns)
         numbers = (one.instants, one.equal, one.by_limit, one.unequal, one.changes, worst)
-        lines.append(f"| {one.pair} | " + " | ".join(str(number) for number in numbers) + " |")
+        lines.append(markdown.line([one.pair, *numbers]))
     return "\n".join(lines) + "\n"
 
 

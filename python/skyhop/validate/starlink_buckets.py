@@ -43,7 +43,7 @@ class Bucket:
     restored_s: tuple[float, ...] = ()
     """Evenly spaced quantiles of the time from one restoration of all tokens to the next; empty: never."""
     restored_at_s: float = math.nan
-    """When the first restoration is, from the begin of the first transfer on; NaN: drawn."""
+    """When the first restoration is, from the start of the first transfer on; NaN: drawn."""
 
     def __str__(self) -> str:
         return f"the allowance of {self.bits / 8e6:.4g} MB beyond {self.rate_bps / 1e6:.3g} Mbit/s"

@@ -20,6 +20,7 @@ else:
     import tomli as tomllib  # type: ignore[import-not-found, unused-ignore]
 
 from skyhop.inference import mean_and_interval
+from skyhop.markdown import line
 from skyhop.starlink import recordings, transfers
 from skyhop.starlink.chance import intervals
 from skyhop.starlink.measuring import FIRST_S, LEAST_FOR_LOSS, SLOT_S, by_the_clock, kolmogorov_smirnov, measures
@@ -450,7 +451,7 @@ def starlink_markdown(rows: list[Row]) -> str:
     """All rows as a Markdown table, after the summary and the notes."""
     lines = [starlink_summary(rows), *(f"- {row.case}, {row.measure}: {row.note}" for row in rows if row.note), ""]
     lines += ["| case | measure | recorded | simulated | off | bound | |", "|---|---|---:|---:|---:|---:|---|"]
-    lines += ["| " + " | ".join(cells(row)) + " |" for row in rows]
+    lines += [line(cells(row)) for row in rows]
     return "\n".join(lines) + "\n"
 
 

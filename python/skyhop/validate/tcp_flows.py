@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from skyhop import _core
+from skyhop.markdown import line
 
 
 @dataclass(frozen=True)
@@ -90,10 +91,10 @@ def flows_markdown(found: Sequence[Flow]) -> str:
     lines = [flows_summary(found), "", "| run | measures within bounds | missed |", "|---|---:|---|"]
     for one in found:
         if one.problem is not None:
-            lines.append(f"| {one.run} | – | {one.problem.replace('|', '/')} |")
+            lines.append(line([one.run, "–", one.problem]))
             continue
         missed = "; ".join(str(measure) for measure in one.measures if not measure.ok)
         if one.missing:
             missed += f"{'; ' if missed else ''}without {', '.join(one.missing)}"
-        lines.append(f"| {one.run} | {sum(m.ok for m in one.measures)} of {len(one.measures)} | {missed} |")
+        lines.append(line([one.run, f"{sum(m.ok for m in one.measures)} of {len(one.measures)}", missed]))
     return "\n".join(lines) + "\n"

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from skyhop import _core
+from skyhop.markdown import line
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -123,7 +124,7 @@ def reactions_markdown(found: Sequence[Reaction]) -> str:
     """The sums per mechanism, and every case that differs."""
     halves = by_half(found)
     text = [reactions_summary(found), ""]
-    text.append("| mechanism | cases | " + " | ".join(halves) + " |")
+    text.append(line(["mechanism", "cases", *halves]))
     text.append("|---|---:|" + "---:|" * len(halves))
     for mechanism in [*dict.fromkeys(one.mechanism for one in found), None]:
         sums, cases = [], 0
@@ -131,18 +132,18 @@ def reactions_markdown(found: Sequence[Reaction]) -> str:
             chosen = [one for one in mine if mechanism is None or one.mechanism == mechanism]
             cases = len(chosen)
             sums.append(str(sum(one.equal for one in chosen)))
-        text.append(f"| {'all' if mechanism is None else mechanism} | {cases} | " + " | ".join(sums) + " |")
+        text.append(line(["all" if mechanism is None else mechanism, cases, *sums]))
     differing = [one for one in found if not one.equal]
     if differing:
         text += ["", "| case | half | first difference |", "|---|---|---|"]
-        text += [f"| {one.case} | {one.half} | {_brief(one)} |" for one in differing]
+        text += [line([one.case, one.half, _brief(one)]) for one in differing]
     return "\n".join(text) + "\n"
 
 
 def _brief(one: Reaction) -> str:
     """The respects that differ, and where the earliest is."""
     if one.problem is not None:
-        return one.problem.replace("|", "/")
+        return one.problem
     names = ", ".join(name for name, _ in one.differences)
     place = one.differences[0][1].split(":")[0]
     return f"{names}; {one.differences[0][0]} from {place}"

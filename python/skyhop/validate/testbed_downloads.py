@@ -24,6 +24,7 @@ from typing import Any
 
 import skyhop
 from skyhop import _core, inference
+from skyhop.markdown import line
 
 #: Delay each way in ms (see above).
 DELAYS = {"geo": 290.0, "leo": 90.0}
@@ -232,11 +233,11 @@ def downloads_markdown(found: Sequence[Download]) -> str:
     lines = [downloads_summary(found), "", "| download | recorded (kbit/s) | CUBIC | Reno |", "|---|---:|---:|---:|"]
     for one in found:
         if one.skipped is not None:
-            lines.append(f"| {one.case} | {one.recorded:.0f} | skipped: {one.skipped} | |")
+            lines.append(line([one.case, f"{one.recorded:.0f}", f"skipped: {one.skipped}", ""]))
             continue
         cells = []
         for control in ("cubic", "reno"):
             mark = {"within": "", "out": " ✗", "undecided": " (undecided)"}[one.verdict(control)]
             cells.append(f"{one.interval(control)}{mark}")
-        lines.append(f"| {one.case} | {one.recorded:.0f} | {' | '.join(cells)} |")
+        lines.append(line([one.case, f"{one.recorded:.0f}", *cells]))
     return "\n".join(lines) + "\n"
