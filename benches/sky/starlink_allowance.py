@@ -3,7 +3,7 @@ where there is one.
 
 Usage: `python benches/sky/starlink_allowance.py [--floods 300]`.
 
-Floods of 5 minutes begin at any time of a slot, and their reports tell the begin in whole seconds. The rates of slots
+Floods of 5 minutes begin at any time of a slot, and their reports tell the start in whole seconds. The rates of slots
 correlate as given, and those of seconds scatter around them: by 3 %, or by 7 % with a correlation of 0.6 between
 seconds and a scatter that differs between slots. "Clock off" has the edges 2.5 or 6 s elsewhere than the clock of the
 recorder says. Each cell has the claims, and the gain of the likelihood's logarithm that one flood of 100 exceeds.

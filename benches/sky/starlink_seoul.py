@@ -128,7 +128,7 @@ FLOODS = floods(
 #: A flood that was not fitted.
 JUDGING_FLOOD = floods("20260413_110518_udp_none_uplink_50M_upd_loss_test01 50 300 34.64 128 49.7 24.6")[0]
 
-#: 100 Mbit/s in five parts of 60 s, 11 April, not fitted: seconds from the first begin, Mbit/s received.
+#: 100 Mbit/s in five parts of 60 s, 11 April, not fitted: seconds from the first start, Mbit/s received.
 PARTS = [(0, 85.43), (65, 31.34), (131, 25.16), (197, 27.68), (262, 25.54)]
 PARTS_NAME = "20260411_165418_udp_uplink_auto_chunked"
 

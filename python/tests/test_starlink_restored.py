@@ -30,7 +30,7 @@ def allowance(begin: starlink_buckets.LinkAtStart, seed: int) -> dict[str, Any]:
 def test_a_restoration_after_the_earlier_transfers_leaves_the_bucket_full() -> None:
     one, other = sent(200, 8), sent(60, 20)
     # The transfer at 60 s empties the bucket in 12 s, and 80 s behind its end bring 192 of 216 Mbit. Times count from
-    # its begin.
+    # its start.
     for restored_at, share in [("10 s", 192 / 216), ("61 s", 1.0), ("300 s", 192 / 216)]:
         keys = profile(restored="900 s", restored_at=restored_at)
         begin = starlink_buckets.link_at_start(one, [other], keys, down=False, seeds=range(1, 4))
@@ -49,7 +49,7 @@ def test_a_restoration_after_the_earlier_transfers_leaves_the_bucket_full() -> N
 
 def test_the_next_restoration_lies_in_the_transfer_or_is_left_out() -> None:
     keys = profile(restored=["100 s", "100 s"], restored_at="130 s")
-    # From the begin of the first transfer at 60 s on: at 190, 290, 390 s.
+    # From the start of the first transfer at 60 s on: at 190, 290, 390 s.
     begin = starlink_buckets.link_at_start(sent(280, 8), [sent(60, 20)], keys, down=False)
     assert allowance(begin, 1)["restored_at"] == "10.000000 s" and allowance(begin, 1)["restored"] == "100.000000 s"
     begin = starlink_buckets.link_at_start(sent(300, 8), [sent(60, 20)], keys, down=False)

@@ -40,11 +40,11 @@ pub struct Records {
     pub workload_names: Vec<String>,
     /// Workloads, by their index, that load pages: they have rows in `pages`, and none in the two tables of transfers.
     pub workloads_of_pages: BTreeSet<u32>,
-    /// Every transfer of every workload, finished or not, in the order of the workloads and of their begin.
+    /// Every transfer of every workload, finished or not, in the order of the workloads and of their start.
     pub workload_transfers: Vec<WorkloadTransferRow>,
     /// Those transfers by size.
     pub workloads: Vec<WorkloadSummary>,
-    /// Every page that a visit began to load, in the order of their begin.
+    /// Every page that a visit began to load, in the order of their start.
     pub pages: Vec<PageRow>,
     /// Jain's index over the goodputs of the flows, of a split connection that of its last leg; `None` without flows.
     pub jain: Option<f64>,
@@ -249,7 +249,7 @@ pub struct VideoSummary {
     pub flow: u32,
     /// Segments that have arrived as a whole.
     pub segments: u64,
-    /// From the first request to the begin of playing; `None` when it did not begin.
+    /// From the first request to the start of playing; `None` when it did not begin.
     pub startup: Option<Duration>,
     pub played: Duration,
     /// How often playing stopped because nothing was held, …
@@ -322,7 +322,7 @@ pub struct WorkloadSummary {
     /// Median, 95th and 99th percentile of the completion time in seconds; `None` where a transfer has it that did not
     /// finish, and without transfers.
     pub completion_s: [Option<f64>; 3],
-    /// The same of the slowdown, the completion time divided by the ideal one; a transfer without a path at its begin
+    /// The same of the slowdown, the completion time divided by the ideal one; a transfer without a path at its start
     /// counts as one that did not finish.
     pub slowdown: [Option<f64>; 3],
 }

@@ -66,7 +66,7 @@ pub struct SlotConfig {
     /// Probability that the path changes once within a slot, in both directions of the link at once; the slot draws its
     /// step anew then.
     pub reroute: f64,
-    /// How long after the begin of its slot; not longer than a slot. Empty without `reroute`.
+    /// How long after the start of its slot; not longer than a slot. Empty without `reroute`.
     pub reroute_at: Vec<Duration>,
     /// Probability that a slot begins with the path, and so the step, with which the one before ended; in both
     /// directions of the link at once.
@@ -88,7 +88,7 @@ pub struct Grants {
     pub every: Duration,
     /// More than zero.
     pub length: Duration,
-    /// How far after the begin of its period a grant begins, drawn for each by itself. The last one and `length` fit
+    /// How far after the start of its period a grant begins, drawn for each by itself. The last one and `length` fit
     /// into a period.
     pub shift: Vec<Duration>,
 }
@@ -377,13 +377,13 @@ impl SlotScheduler {
         (begin..begin + obstructed).contains(&self.since_begin(ns, slot))
     }
 
-    /// How far after the begin of its slot an instant lies. Slot 0 begins before t = 0.
+    /// How far after the start of its slot an instant lies. Slot 0 begins before t = 0.
     fn since_begin(&self, ns: u64, slot: u64) -> u64 {
         let every = self.config.every.as_nanos();
         ns + every - (self.config.phase.as_nanos() + slot * every)
     }
 
-    /// How far after the begin of a slot its path changes.
+    /// How far after the start of a slot its path changes.
     fn reroute(&self, slot: u64) -> Option<u64> {
         if self.config.reroute <= 0.0 || self.shared.uniform_of(Draw::Reroute as u64, slot) >= self.config.reroute {
             return None;

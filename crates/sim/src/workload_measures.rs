@@ -23,7 +23,7 @@ impl WorkloadTransferRow {
         WorkloadTransferRow { begin, workload, number, from, to, bytes, first: None, end: None, ideal: None }
     }
 
-    /// From the begin to the last byte.
+    /// From the start to the last byte.
     pub fn completion(&self) -> Option<Duration> {
         self.end.map(|end| end.since(self.begin))
     }

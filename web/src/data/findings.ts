@@ -259,7 +259,7 @@ function silences(flow: Flow): Span[] {
   for (let i = 0; i < x.length; i++) {
     if (!(received[i] > 0)) continue;
     const begin = last < 0 ? flow.start : x[last];
-    // Packets arrived somewhere in the step i: the silence lasted to its begin at least.
+    // Packets arrived somewhere in the step i: the silence lasted to its start at least.
     const end = i > 0 ? x[i - 1] : 0;
     // A first arrival takes a round trip for the handshake and half of one for the data.
     if (end > begin && (last >= 0 || end - begin > 2 * flow.rtt[i])) judge(begin, end, last, i);

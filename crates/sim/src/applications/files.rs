@@ -11,7 +11,7 @@ use skyhop_base::{Bytes, Duration, Faults, Time};
 #[serde(deny_unknown_fields)]
 pub struct FilesOptions {
     pub sizes: Vec<Bytes>,
-    /// From the arrival of a file to the begin of the next. Without it: 0 s.
+    /// From the arrival of a file to the start of the next. Without it: 0 s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pause: Option<Duration>,
 }

@@ -79,7 +79,7 @@ fn handing_packets_over_changes_nothing_that_anybody_sees() {
         let mut arrivals = BTreeMap::new();
         let mut now = ms(0);
         for seq in 0..150 {
-            // Halves of a millisecond, so that events often fall on the begin of a service.
+            // Halves of a millisecond, so that events often fall on the start of a service.
             let pause = if stream.uniform() < 0.05 { 30 } else { (3.2 * stream.uniform()) as u64 };
             now += Duration::from_micros(500 * pause);
             while near.safe_until <= now {

@@ -234,7 +234,7 @@ fn bursts_are_met_in_the_order_of_time() {
         arrived.iter().filter(|packet| packet.reception == Reception::Lost).count() as f64 / 200_000.0
     };
     // It is still bad after d steps with 0.1 + 0.9 · (1 − 1/180 − 0.05)^d. Repeated at once, a packet that begins in a
-    // bad time takes two steps, one that begins in a good time one: by the chain of states at the begins the former are
+    // bad time takes two steps, one that begins in a good time one: by the chain of states at the starts the former are
     // 5.405 %.
     let still = |steps: i32| 0.1 + 0.9 * (1.0f64 - 1.0 / 180.0 - 0.05).powi(steps);
     let (late, soon) = (residual(ms(39)), residual(ms(0)));

@@ -603,7 +603,7 @@ impl Simulation {
         self.part.as_ref().filter(|_| self.links[link].link.hands_over()).map(|part| part.told[link].packets)
     }
 
-    /// [`Simulation::tell_begun`] on one link. Gives the begin of the first service that is not told.
+    /// [`Simulation::tell_begun`] on one link. Gives the start of the first service that is not told.
     fn tell_begun_on(&mut self, part: &mut Part, link: u32, from: Time, before: Time) -> Option<Time> {
         let Simulation { links, pool, flows, ack_details, payloads, .. } = self;
         let state = &mut links[link as usize];

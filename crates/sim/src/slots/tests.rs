@@ -350,7 +350,7 @@ fn an_obstruction_at_the_edge_begins_with_its_slot_and_is_as_long_as_one_anywher
     let mut later = 0;
     for slot in 0..200 {
         let [there, here] = [&anywhere, &edge].map(|config| hidden(config, "a->b", slot));
-        // From the begin of the slot without a gap; the same length, to a step of 10 ms.
+        // From the start of the slot without a gap; the same length, to a step of 10 ms.
         assert!(here.iter().copied().eq(0..here.len() as u64), "slot {slot}: {here:?}");
         assert!(here.len().abs_diff(there.len()) <= 1, "slot {slot}: {} and {}", here.len(), there.len());
         assert_eq!(here, hidden(&edge, "b->a", slot));
