@@ -231,6 +231,15 @@ def mean_and_range(values: Floats) -> tuple[float, float, float]:
     return mean, mean - around, mean + around
 
 
+def group_means(group: list[Upload], own: dict[str, Any], seed: int) -> Floats:
+    """Mean goodput in Mbit/s and share sent again in % of a simulated group, each upload with slots of its own.
+
+    With one seed for all of them the slots would be the same, and the mean would scatter as that of one upload.
+    """
+    runs = [simulated(one, own, 1000 * seed + n)[:2] for n, one in enumerate(group)]
+    return np.mean(runs, axis=0, dtype=np.float64)
+
+
 def slots(seeds: range) -> None:
     """Prints what losses predict that are drawn for each slot, beside their mean at all times."""
     found = of_two()
@@ -253,7 +262,7 @@ def slots(seeds: range) -> None:
         recorded = np.mean([(one.mbps, one.resent_percent) for one in group], axis=0)
         for how, loss in (("drawn", drawn), ("one", round(found.mean, 6))):
             own = {"values": "seoul-2026", "own": {"loss": loss, "outage": ["0 ms", "0 ms"]}}
-            runs = np.array([np.mean([simulated(one, own, seed)[:2] for one in group], axis=0) for seed in seeds])
+            runs = np.array([group_means(group, own, seed) for seed in seeds])
             cells = []
             for measure, digits, value, column in zip(("goodput", "repeated"), (1, 2), recorded, runs.T, strict=True):
                 mean, low, high = mean_and_range(column)
