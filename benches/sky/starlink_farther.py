@@ -2,8 +2,8 @@
 
 `python benches/sky/starlink_farther.py [--seeds 5]` prints the table of `docs/models/starlink-unseen.md`, "Servers
 farther away": three models of losses beside uploads with CUBIC. `--model` prints what they take from a stream of
-datagrams over a dish in Seoul (`SLOTS`). `--limit` prints the table of "A limit whose volume comes back": uploads with
-BBR, ten after one another. `--down` prints that of "Downloads", with CUBIC. The files judged are those of
+datagrams over a dish in Seoul (`starlink_fades.py`). `--limit` prints the table of "A limit whose volume comes back":
+uploads with BBR, ten after one another. `--down` prints that of "Downloads", with CUBIC. The files judged are those of
 `starlink_unseen.py`'s repository; their names decided which, before they were read.
 """
 
@@ -14,65 +14,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from starlink_fades import of_stream
 from starlink_seoul import Upload, uploads, wire
 from starlink_unseen import group_means, mean_and_range, verdict
 
 from skyhop import api
 
 Floats = NDArray[np.float64]
-
-#: Datagrams lost of a stream of 30 Mbit/s up (7 April 2026, `server_iperf.json` of `20260407_152940_udp_uplink_auto` in
-#: starlink-TCP-Server) in the seconds of 20 slots, without the first and the last second of each.
-SLOTS = """
-2 1 0 0 0 0 12 0 0 0 0 0 0
-2 13 1 0 2 9 683 2 4 4 24 15 0
-11 0 11 0 0 0 1 0 1 0 0 0 16
-13 19 12 24 14 25 13 20 13 21 15 21 9
-17 12 23 9 9 13 5 11 14 15 14 7 10
-1 2 5 1 1 0 0 7 0 9 0 2 2
-13 13 23 27 7 11 33 6 10 7 12 6 18
-6 6 6 17 8 8 3 27 2 5 6 19 6
-2 0 2 0 14 0 11 0 9 0 17 0 2
-11 8 14 7 8 14 14 9 10 7 17 6 6
-42 52 79 78 96 84 82 39 33 83 75 55 69
-5 4 6 9 3 3 2 2 5 13 6 24 0
-13 1 2 2 26 3 5 3 0 62 3 4 7
-7 8 6 18 6 7 13 9 10 15 9 6 3
-0 0 0 0 2 0 0 0 0 0 0 0 0
-10 22 10 9 4 8 71 14 7 3 7 5 5
-0 1 12 0 21 0 12 1 12 4 0 2 2
-2 5 2 9 0 3 0 1 4 4 1 14 11
-1 2 10 3 3 6 0 3 6 1 1 0 2
-22 30 20 33 20 31 18 20 22 30 30 33
-"""
-
-#: Datagrams of the stream in a second.
-PER_S = 776_879 / 300.07
-
-#: A slot is quiet if its median second loses at most so many, and a second holds a dropout from so many on.
-QUIET, DROPOUT = 2, 6
-
-
-def slots() -> list[Floats]:
-    """Datagrams lost in the seconds of each slot."""
-    return [np.array(line.split(), dtype=float) for line in SLOTS.strip().splitlines()]
-
-
-def of_stream() -> tuple[float, float, float, list[float]]:
-    """Of the stream: s from dropout to dropout, their mean length in ms, the loss of quiet slots besides, that of all.
-
-    The last is a list of eleven quantiles over slots, without seconds that stand out.
-    """
-    quiet = np.concatenate([lost for lost in slots() if np.median(lost) <= QUIET])
-    dropouts = quiet[quiet >= DROPOUT]
-    usual = [lost[lost <= max(DROPOUT - 1, 2 * np.median(lost) + 3)].mean() / PER_S for lost in slots()]
-    quantiles = [float(f"{one:.3g}") for one in np.quantile(usual, np.linspace(0, 1, 11))]
-    return (
-        quiet.size / dropouts.size,
-        1e3 * float(dropouts.mean()) / PER_S,
-        float(quiet[quiet < DROPOUT].mean()) / PER_S,
-        quantiles,
-    )
 
 
 def models() -> dict[str, dict[str, Any]]:
@@ -84,6 +32,8 @@ def models() -> dict[str, dict[str, Any]]:
         "set": {"values": "seoul-2026"},
         "quiet": {"values": "seoul-2026", "own": {"loss": float(f"{quiet:.3g}"), **no_outage}, "forward": dropouts},
         "slots": {"values": "seoul-2026", "own": {"loss": all_slots, **no_outage}, "forward": dropouts},
+        # Made after the files had been read.
+        "fades": {"values": "seoul-2026-fades"},
     }
 
 
@@ -216,15 +166,15 @@ def limits(seeds: range) -> None:
             )
 
 
-#: Downloads with CUBIC from each city, run 1 to run 3: Mbit/s received, and the least smoothed round trip of uploads to
-#: it in ms (median). Filled in after the predictions were committed.
+#: Downloads with CUBIC from each city, run 1 to run 3: Mbit/s sent (the reports lack what arrived), and the least
+#: smoothed round trip of uploads to it in ms (median). Filled in after the predictions were committed.
 DOWN: dict[str, tuple[list[float], float]] = {
-    "London": ([], 274.2),
-    "Mumbai": ([], 163.2),
-    "Ohio": ([], 216.4),
-    "São Paulo": ([], 395.0),
-    "Sydney": ([], 29.5),
-    "Tokyo": ([], 150.0),
+    "London": ([22.2, 33.9, 33.4], 274.2),
+    "Mumbai": ([14.4, 18.5, 23.0], 163.2),
+    "Ohio": ([24.4, 26.9, 20.9], 216.4),
+    "São Paulo": ([27.8, 18.9, 18.5], 395.0),
+    "Sydney": ([31.7, 25.7, 25.0], 29.5),
+    "Tokyo": ([4.5, 7.8, 10.3], 150.0),
 }
 
 
@@ -266,6 +216,7 @@ def main() -> None:
     """Prints the tables."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--only", metavar="LOSSES", choices=[*models()], help="Only this model of losses.")
     parser.add_argument("--model", action="store_true", help="Only what the models take from the stream.")
     parser.add_argument("--limit", action="store_true", help="Only the limits on volume.")
     parser.add_argument("--down", action="store_true", help="Only downloads.")
@@ -287,6 +238,8 @@ def main() -> None:
     for city, group in JUDGING.items():
         recorded = np.mean([(one.mbps, one.resent_percent) for one in group], axis=0)
         for name, keys in models().items():
+            if given.only not in (None, name):
+                continue
             runs = np.array([group_means(group, keys, seed) for seed in seeds])
             cells = []
             for measure, digits, value, column in zip(("goodput", "repeated"), (1, 2), recorded, runs.T, strict=True):

@@ -15,7 +15,7 @@ use skyhop_orbit::{GroundPoint, GroundStation};
 use skyhop_queue::QueueSpec;
 use skyhop_quic::StreamUse;
 use skyhop_sim::spec::{
-    AdaptiveRed, Allowance, Discipline, FlowConfig, FullQueue, Grants, LinkConfig, LinkConfigs, LinkVariation,
+    AdaptiveRed, Allowance, Discipline, Fades, FlowConfig, FullQueue, Grants, LinkConfig, LinkConfigs, LinkVariation,
     ObstructedAt, OnDown, QueueConfig, QueueLimit, RecordConfig, RedConfig, RedCounting, RedSpacing, RedUnit,
     RepairConfig, RunClock, SimulationSpec, SlotConfig, TransportConfig,
 };
@@ -374,6 +374,11 @@ fn slots(starlink: &Starlink, setting: &Setting) -> SlotConfig {
         reroute_at: starlink.reroute_at.clone(),
         stay: starlink.stay,
         in_flight_loss: starlink.in_flight_loss,
+        fades: starlink.fades.as_ref().map(|fades| Fades {
+            every: fades.every,
+            length: fades.length.quantiles(),
+            loss: fades.loss.quantiles(),
+        }),
         grants: starlink.grants.as_ref().map(|grants| Grants {
             every: grants.every,
             length: grants.length,

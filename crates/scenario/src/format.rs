@@ -33,9 +33,9 @@ pub use crate::tables::records::RecordsFile;
 pub use crate::tables::repair::{ArqFile, CodeFile, ErasureFile, OrderName, RepairFile, RepeatsName};
 pub use crate::tables::routing::{MetricName, RoutingFile};
 pub use crate::tables::starlink::{
-    AllowanceFile, AllowanceOrNone, GrantsFile, HoursFile, HoursName, LinkProfileFile, LinkProfileName,
-    LinkProfileOptions, LossFile, NoAllowance, ObstructedAtName, PauseFile, StarlinkDirection, StarlinkFile,
-    StarlinkValues, UpToFile,
+    AllowanceFile, AllowanceOrNone, FadesFile, FadesOrNone, GrantsFile, HoursFile, HoursName, LinkProfileFile,
+    LinkProfileName, LinkProfileOptions, LossFile, NoneOfSet, ObstructedAtName, PauseFile, StarlinkDirection,
+    StarlinkFile, StarlinkValues, UpToFile,
 };
 pub use crate::tables::stations::{
     ByDistanceFile, ClassOfStationsFile, ClassWireFile, CoverageFile, FibreFile, ObstructionFile, StationFile,

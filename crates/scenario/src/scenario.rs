@@ -29,7 +29,7 @@ pub use crate::tables::queue::{Fifo, Queue, Red, RedRoom, Room};
 pub use crate::tables::quic::{Quic, QuicControl};
 pub use crate::tables::records::Records;
 pub use crate::tables::routing::Routing;
-pub use crate::tables::starlink::{Allowance, Grants, LinkProfile, Starlink};
+pub use crate::tables::starlink::{Allowance, Fades, Grants, LinkProfile, Starlink};
 pub use crate::tables::stations::Station;
 pub use crate::tables::tcp::Linux;
 pub use crate::tables::trace::Trace;

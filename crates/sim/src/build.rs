@@ -9,7 +9,6 @@ use crate::link_state::LinkState;
 use crate::ns2_clock::Ns2Clock;
 use crate::pace::Pacemaker;
 use crate::records::DropCounts;
-use crate::slots::SlotScheduler;
 use crate::spec::{Discipline, LinkConfig, LinkVariation, RunClock, SimulationSpec, TransportConfig};
 use skyhop_base::{Duration, Stream};
 use skyhop_topology::{CheckTimes, HandoverPolicy, IslChecks, LinkKind, NodeId, SkyOptions, Topology, TopologySpec};
@@ -149,9 +148,7 @@ fn losses(config: &LinkConfig, link: &LossyLink<'_>) -> Vec<Box<dyn Losses>> {
         LinkVariation::Trace(trace) if !trace.losses.is_empty() => {
             Some(Box::new(VaryingLosses::new(&trace.losses, trace.period, link)))
         }
-        LinkVariation::Slots(slots) => {
-            Some(Box::new(SlotLosses::new(SlotScheduler::new(slots, link.seed, link.name), link)))
-        }
+        LinkVariation::Slots(slots) => Some(Box::new(SlotLosses::new(slots, link))),
         LinkVariation::Steady | LinkVariation::Trace(_) => None,
     };
     own.chain(of_pace).collect()

@@ -5,10 +5,14 @@
 
 mod allowance;
 mod draws;
+mod fades;
 #[cfg(test)]
 mod tests;
 
 pub use allowance::Allowance;
+pub use fades::Fades;
+
+pub(crate) use fades::FadeTimes;
 
 use crate::meter::Meter;
 use crate::slots::allowance::Bucket;
@@ -74,6 +78,8 @@ pub struct SlotConfig {
     /// Probability that an edge, or a reroute, loses what arrives before a packet over the new path could: until the
     /// pause is over and the new step has passed. In both directions of the link at once.
     pub in_flight_loss: f64,
+    /// `None`: no fades beside the losses above.
+    pub fades: Option<Fades>,
     /// `None`: packets may leave at any time.
     pub grants: Option<Grants>,
     /// `None`: the rate of the slot is all that limits what is carried.

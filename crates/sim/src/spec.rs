@@ -8,7 +8,7 @@ use crate::distribution::Distribution;
 pub use crate::errors::ErrorConfig;
 use crate::host::endpoint::Transport;
 use crate::pages::PagesConfig;
-pub use crate::slots::{Allowance, Grants, ObstructedAt, SlotConfig};
+pub use crate::slots::{Allowance, Fades, Grants, ObstructedAt, SlotConfig};
 pub use crate::trace::{OPPORTUNITY_BYTES, Service, TraceConfig};
 use skyhop_base::{Duration, Rate, Time};
 pub use skyhop_queue::QueueSpec;

@@ -96,10 +96,21 @@ def bucket_of(values: Mapping[str, Any], *, down: bool) -> Bucket | None:
     times = given.get("restored", [])
     return Bucket(
         rate_bps=float(rate) * _RATES[unit], bits=8 * float(size[1]), filled=float(given["filled"]),
-        loss=_mean(values["loss"]), down=down,
+        loss=mean_loss(values), down=down,
         restored_s=tuple(durations.seconds(one) for one in ([times] if isinstance(times, str) else times)),
         restored_at_s=durations.seconds(given.get("restored_at", "")),
     )  # fmt: skip
+
+
+def mean_loss(values: Mapping[str, Any]) -> float:
+    """The share of packets that a direction loses between edges and in fades, by values that the engine filled in."""
+    loss = _mean(values["loss"])
+    if not (fades := values.get("fades")):
+        return loss
+    lengths = fades["length"]
+    length_s = _mean([durations.seconds(one) for one in ([lengths] if isinstance(lengths, str) else lengths)])
+    # Fades that overlap lose a little less; their share of the time is small.
+    return loss + (1 - loss) * _mean(fades["loss"]) * length_s / durations.seconds(fades["every"])
 
 
 def _mean(quantiles: float | Sequence[float]) -> float:

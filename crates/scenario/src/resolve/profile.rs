@@ -4,11 +4,11 @@ use super::Resolver;
 use super::starlink_sets::{AFTER, Usual, in_few_words, lengths};
 use super::wires::TransmitterKind;
 use crate::format::{
-    AllowanceOrNone, CountsName, DropTailFile, GrantsFile, HoursFile, HoursName, LinkProfileFile, LinkProfileName,
-    LinkProfileOptions, LossFile, NoAllowance, PauseFile, QueueFile, QueueOptions, StarlinkDirection, StarlinkFile,
-    StarlinkValues, UpToFile,
+    AllowanceOrNone, CountsName, DropTailFile, FadesOrNone, GrantsFile, HoursFile, HoursName, LinkProfileFile,
+    LinkProfileName, LinkProfileOptions, LossFile, NoneOfSet, PauseFile, QueueFile, QueueOptions, StarlinkDirection,
+    StarlinkFile, StarlinkValues, UpToFile,
 };
-use crate::scenario::{Allowance, Direction, Grants, LinkProfile, Starlink};
+use crate::scenario::{Allowance, Direction, Fades, Grants, LinkProfile, Starlink};
 use crate::tree::Path;
 use skyhop_base::{Duration, Rate};
 use skyhop_queue::DisciplineName;
@@ -75,12 +75,13 @@ fn direction(file: &StarlinkFile, kind: TransmitterKind) -> StarlinkDirection {
 }
 
 /// The queue of a link with a profile, where none is written: it drops from its front (Brunstrom et al.,
-/// "Characterizing the configuration of Starlink queuing", IMC 2026, arXiv 2605.27717). The uplink of `seoul-2026` has
-/// CoDel, which came closest to its uploads (`docs/models/starlink.md`).
+/// "Characterizing the configuration of Starlink queuing", IMC 2026, arXiv 2605.27717). The uplinks of `seoul-2026` and
+/// `seoul-2026-fades` have CoDel, which came closest to the uploads of the first (`docs/models/starlink.md`).
 pub(super) fn queue(file: &LinkProfileFile, kind: TransmitterKind) -> Option<QueueFile> {
     let (options, _) = options(file)?;
     let direction = direction(&options, kind);
-    if options.values == Some(StarlinkValues::Seoul2026) && direction == StarlinkDirection::Up {
+    let of_2026 = matches!(options.values, Some(StarlinkValues::Seoul2026 | StarlinkValues::Seoul2026Fades));
+    if of_2026 && direction == StarlinkDirection::Up {
         return Some(QueueFile::Discipline(DisciplineName::Codel));
     }
     let packets = match direction {
@@ -128,7 +129,7 @@ impl Resolver<'_, '_, '_> {
             grants: given.grants.clone().map(granted),
             allowance: match &given.allowance {
                 None => usual.allowance,
-                Some(AllowanceOrNone::Named(NoAllowance::None)) => None,
+                Some(AllowanceOrNone::Named(NoneOfSet::None)) => None,
                 Some(AllowanceOrNone::Bucket(bucket)) => Some(Allowance {
                     rate: bucket.rate,
                     volume: bucket.volume,
@@ -143,6 +144,15 @@ impl Resolver<'_, '_, '_> {
             pause: in_few_words(given.pause.unwrap_or(usual.pause).quantiles()),
             edge_loss: given.edge_loss.unwrap_or(usual.edge_loss),
             loss: given.loss.unwrap_or(LossFile::Same(usual.loss)).in_few_words(),
+            fades: match &given.fades {
+                None => usual.fades,
+                Some(FadesOrNone::Named(NoneOfSet::None)) => None,
+                Some(FadesOrNone::Fades(fades)) => Some(Fades {
+                    every: fades.every,
+                    length: in_few_words(fades.length.quantiles()),
+                    loss: fades.loss.clone().in_few_words(),
+                }),
+            },
             obstructed: given.obstructed.unwrap_or_default(),
             obstructed_at: given.obstructed_at.unwrap_or_default(),
             outage: given.outage.unwrap_or(usual.outage),
@@ -216,6 +226,10 @@ impl Resolver<'_, '_, '_> {
                  write in_flight_loss, too, such as 0 for no losses at edges",
                 starlink.in_flight_loss * 100.0
             );
+            self.warn(&path.key("loss"), message);
+        }
+        if greatest == Some(0.0) && given.fades.is_none() && starlink.fades.is_some() {
+            let message = "fades stay those of the set of values: write fades, too, such as \"none\"";
             self.warn(&path.key("loss"), message);
         }
         let edge_s = (starlink.before + starlink.after).as_secs_f64();
@@ -301,6 +315,9 @@ impl Resolver<'_, '_, '_> {
         for (key, _, values) in lists.into_iter().filter(|(_, in_order, _)| !in_order) {
             let said = if values == 2 { "the first must not be more than the second" } else { "must not decrease" };
             self.add(&path.key(key), said, None);
+        }
+        if let Some(fades) = &starlink.fades {
+            self.check_fades(fades, &path.key("fades"));
         }
         if let Some(grants) = &starlink.grants {
             self.check_grants(grants, &path.key("grants"));
@@ -394,6 +411,28 @@ impl Resolver<'_, '_, '_> {
         {
             let message = format!("nothing is restored: the run of {duration} ends before {first}");
             self.warn(&path.key("restored_at"), message);
+        }
+    }
+
+    fn check_fades(&mut self, fades: &Fades, path: &Path) {
+        self.check_interval(fades.every, &path.key("every"));
+        let (lengths, losses) = (fades.length.quantiles(), fades.loss.quantiles());
+        let in_order = [("length", lengths.is_sorted(), lengths.len()), ("loss", losses.is_sorted(), losses.len())];
+        for (key, _, values) in in_order.into_iter().filter(|(_, in_order, _)| !in_order) {
+            let said = if values == 2 { "the first must not be more than the second" } else { "must not decrease" };
+            self.add(&path.key(key), said, None);
+        }
+        let longest = lengths.last().copied().unwrap_or_default();
+        if longest > fades.every {
+            let message =
+                format!("a fade of {longest} is longer than {}, after which the next one begins", fades.every);
+            self.add(&path.key("length"), message, None);
+        }
+        let help = "leave `fades` out, or write \"none\" for a set that has some".to_owned();
+        if longest.is_zero() {
+            self.add(&path.key("length"), "a fade of no length loses nothing", Some(help));
+        } else if fades.loss.greatest() == 0.0 {
+            self.add(&path.key("loss"), "a fade that loses nothing has no effect", Some(help));
         }
     }
 

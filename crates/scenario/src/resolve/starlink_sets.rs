@@ -1,7 +1,7 @@
 //! The sets of values of the profile `starlink`: what a link has where a scenario gives no value.
 
-use crate::format::{PauseFile, StarlinkDirection, StarlinkValues, UpToFile};
-use crate::scenario::Allowance;
+use crate::format::{LossFile, PauseFile, StarlinkDirection, StarlinkValues, UpToFile};
+use crate::scenario::{Allowance, Fades};
 use skyhop_base::{Bytes, Duration, Rate};
 
 /// Bit/s up: Lai et al., "LeoCC", SIGCOMM 2025: capacity moves between 10 and 70 Mbit/s within tens of seconds.
@@ -197,7 +197,7 @@ const LAGOS_2023: RoundTrips = RoundTrips {
 /// starlink-TCP-Server; `docs/models/starlink.md` has each value's source, interval and command). All else is that of
 /// `seattle-2023`.
 mod seoul_2026 {
-    use super::{Allowance, Bytes, Rate};
+    use super::{Allowance, Bytes, Duration, Fades, LossFile, PauseFile, Rate};
 
     /// Bit/s up: `skyhop fit starlink --loaded` of seven floods of 40 to 100 Mbit/s, until their arrivals fall.
     pub const RATES_UP: [u64; 21] = [
@@ -224,6 +224,22 @@ mod seoul_2026 {
     /// What edges lose beyond that in four uploads with CUBIC and a stream of datagrams: 9 ms on average. The shape is
     /// our choice.
     pub const OUTAGE_MS: [f64; 3] = [0.0, 0.0, 36.0];
+
+    /// The losses of `seoul-2026-fades`, from the slots of a stream of 30 Mbit/s of datagrams that lost little
+    /// (`benches/sky/starlink_fades.py`): s from fade to fade, its length, quantiles of its loss, and the loss
+    /// besides.
+    pub const FADES_EVERY_S: f64 = 5.35;
+    pub const FADES_LENGTH_MS: f64 = 150.0;
+    pub const FADES_LOSS: [f64; 5] = [0.0155, 0.0232, 0.0283, 0.0309, 0.0541];
+    pub const LOSS_BESIDE_FADES: f64 = 0.00028;
+
+    pub fn fades() -> Fades {
+        Fades {
+            every: Duration::from_secs_f64(FADES_EVERY_S),
+            length: PauseFile::Same(Duration::from_secs_f64(1e-3 * FADES_LENGTH_MS)),
+            loss: LossFile::Drawn(FADES_LOSS.to_vec()),
+        }
+    }
 
     /// Full at the start: nothing tells what a terminal sent before.
     pub fn allowance_up() -> Option<Allowance> {
@@ -261,6 +277,7 @@ pub(super) struct Usual {
     pub stay: f64,
     pub in_flight_loss: f64,
     pub allowance: Option<Allowance>,
+    pub fades: Option<Fades>,
 }
 
 impl Usual {
@@ -287,6 +304,7 @@ impl Usual {
                 stay: 0.0,
                 in_flight_loss: 0.0,
                 allowance: None,
+                fades: None,
             },
             StarlinkValues::Recorded => Usual {
                 rates: if up { recorded::RATES_UP } else { RATES_DOWN }.to_vec(),
@@ -346,6 +364,13 @@ impl Usual {
                     loss: seoul_2026::LOSS_UP,
                     ..in_both
                 }
+            }
+            StarlinkValues::Seoul2026Fades => {
+                let before = Usual { outage: Vec::new(), ..Usual::of(StarlinkValues::Seoul2026, direction) };
+                if !up {
+                    return before;
+                }
+                Usual { loss: seoul_2026::LOSS_BESIDE_FADES, fades: Some(seoul_2026::fades()), ..before }
             }
         }
     }

@@ -100,6 +100,9 @@ pub struct StarlinkFile {
     /// Probability that a packet is lost at other times, or the quantiles of it: each slot draws its own, in each
     /// direction by itself. Without it: 0.002 up (seoul-2026: 0.00055), 0.0001 down.
     pub loss: Option<LossFile>,
+    /// Fades, which lose a share of the packets for a short time, at any time and in each direction by itself, or
+    /// "none". Without it: none (seoul-2026-fades, up: its own).
+    pub fades: Option<FadesOrNone>,
     /// How long something stands before the satellite in each slot, as quantiles: all packets are lost meanwhile, in
     /// both directions at once. Only on wires; a station has `obstructions`. Without it: never.
     #[schemars(length(min = 2, max = 1001))]
@@ -175,18 +178,38 @@ pub struct GrantsFile {
     pub shift: Option<Vec<Duration>>,
 }
 
+/// Fades, or their absence where the set of values has some.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum FadesOrNone {
+    Named(NoneOfSet),
+    Fades(FadesFile),
+}
+
+/// Fades begin independently of one another. A packet that arrives during one is lost with its probability.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FadesFile {
+    /// Mean time from the start of a fade to the start of the next.
+    pub every: Duration,
+    /// Length of a fade, or the quantiles of it; none is longer than `every`.
+    pub length: PauseFile,
+    /// Probability that a packet is lost that arrives during a fade, or the quantiles of it: each fade draws its own.
+    pub loss: LossFile,
+}
+
 /// A limit on volume, or its absence where the set of values has one.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum AllowanceOrNone {
-    Named(NoAllowance),
+    Named(NoneOfSet),
     Bucket(AllowanceFile),
 }
 
-/// The name of no limit.
+/// The name for leaving out what a set of values has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum NoAllowance {
+pub enum NoneOfSet {
     None,
 }
 
@@ -223,6 +246,14 @@ pub struct Allowance {
     /// None: drawn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub restored_at: Option<Duration>,
+}
+
+/// Every value of the fades.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Fades {
+    pub every: Duration,
+    pub length: PauseFile,
+    pub loss: LossFile,
 }
 
 /// Every value of the grants.
@@ -327,6 +358,9 @@ pub enum StarlinkValues {
     /// pauses and shorter delays; the uplink's queue is CoDel.
     #[serde(rename = "seoul-2026")]
     Seoul2026,
+    /// As seoul-2026, with other losses of the uplink: fades at any time and no outages before edges.
+    #[serde(rename = "seoul-2026-fades")]
+    Seoul2026Fades,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
@@ -385,6 +419,9 @@ pub struct Starlink {
     pub pause: PauseFile,
     pub edge_loss: [f64; 2],
     pub loss: LossFile,
+    /// None: no fades.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fades: Option<Fades>,
     /// Empty: never.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub obstructed: Vec<Duration>,

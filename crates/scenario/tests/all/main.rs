@@ -31,6 +31,7 @@ mod sky;
 mod split_connections;
 mod starlink;
 mod starlink_allowance;
+mod starlink_fades;
 mod starlink_loss;
 mod starts;
 mod support;

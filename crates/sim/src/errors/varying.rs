@@ -2,7 +2,7 @@
 //! has them with the recording or the profile, and no key of their own.
 
 use super::{Arrival, Losses, LossyLink};
-use crate::slots::SlotScheduler;
+use crate::slots::{FadeTimes, SlotConfig, SlotScheduler};
 use skyhop_base::{Duration, Stream};
 
 /// Each packet is lost with the probability of the time at which it arrives, which holds until the next one of the
@@ -29,21 +29,29 @@ impl Losses for VaryingLosses {
     }
 }
 
-/// Each packet is lost with the probability that the slot gives to the instant at which it arrives.
+/// Each packet is lost with the probability that the slot and the fades give to the instant at which it arrives.
 #[derive(Debug)]
 pub(crate) struct SlotLosses {
     slots: SlotScheduler,
+    fades: Option<FadeTimes>,
     stream: Stream,
 }
 
 impl SlotLosses {
-    pub fn new(slots: SlotScheduler, link: &LossyLink<'_>) -> SlotLosses {
-        SlotLosses { slots, stream: link.stream("loss of slots") }
+    pub fn new(config: &SlotConfig, link: &LossyLink<'_>) -> SlotLosses {
+        SlotLosses {
+            slots: SlotScheduler::new(config, link.seed, link.name),
+            fades: config.fades.as_ref().map(|fades| FadeTimes::new(fades, link.stream("fades"))),
+            stream: link.stream("loss of slots"),
+        }
     }
 }
 
 impl Losses for SlotLosses {
     fn loses(&mut self, arrival: &Arrival<'_>) -> bool {
-        arrival.draw(&self.stream) < self.slots.loss(arrival.at)
+        let of_slot = self.slots.loss(arrival.at);
+        let of_fade = self.fades.as_mut().map_or(0.0, |fades| fades.loss(arrival.at));
+        // One probability of both, so that a link without fades draws what it drew before they were added.
+        arrival.draw(&self.stream) < of_slot + (1.0 - of_slot) * of_fade
     }
 }

@@ -26,6 +26,10 @@ pub(super) enum Draw {
     SlotLoss,
     Restored,
     RestoredAt,
+    Fades,
+    FadeStart,
+    FadeLength,
+    FadeLoss,
 }
 
 /// The two quantiles between which a draw from [0, 1) falls, and how far it is between them.

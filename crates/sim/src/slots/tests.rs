@@ -38,6 +38,7 @@ fn bare() -> SlotConfig {
         reroute_at: Vec::new(),
         stay: 0.0,
         in_flight_loss: 0.0,
+        fades: None,
         grants: None,
         allowance: None,
     }
