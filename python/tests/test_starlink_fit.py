@@ -631,7 +631,7 @@ def test_too_few_round_trips_for_a_loss_are_told(tmp_path: Path) -> None:
 
 
 def test_whole_seconds_tell_no_edges(tmp_path: Path) -> None:
-    """A ping that came at 12.3 s and one at 12.9 s have the same time, 12 s, so they would seem to leave before 12 s."""
+    """A ping that came at 12.3 s has the time 12 s, so it would seem to have left before 12 s, in another slot."""
     trips = made(12, pause_ms=300)
     came = list(zip((trips.sent_s + trips.rtt_ms / 1e3).tolist(), trips.rtt_ms.tolist(), strict=True))
     forms = {
