@@ -1,16 +1,19 @@
-"""Round trips over a dish near Munich, for `docs/models/starlink-unseen.md`.
+"""Round trips over a dish near Munich and on a road in Maine, for `docs/models/starlink-unseen.md`.
 
-`python benches/sky/starlink_munich.py DATA OUT` reads `pli_normal.csv`, `pli_50k.csv`, `pli_1M.csv` and `pli_10M.csv`
-of github.com/rcastellotti/idp from the folder DATA, finds the times within their whole seconds, and writes recordings
-and a `cases.csv` for `skyhop validate starlink` into OUT. `--since-edge RECORDING…` prints how long round trips take by
-the time since the edge of their slot, for anything that `skyhop fit starlink` reads. `--check` prints how well times
-are found that are known.
+`python benches/sky/starlink_pings.py --munich DATA OUT` reads `pli_normal.csv`, `pli_50k.csv`, `pli_1M.csv` and
+`pli_10M.csv` of github.com/rcastellotti/idp from the folder DATA, finds the times within their whole seconds, and
+writes recordings and a `cases.csv` for `skyhop validate starlink` into OUT. `--road DATA OUT` does the same with the
+`ping_*.out` of github.com/NUWiNS/starlink-measurement that DATA has. `--since-edge RECORDING…` prints how long round
+trips take by the time since the edge of their slot, for anything that `skyhop fit starlink` reads. `--check` prints how
+well times are found that are known.
 """
 
 from __future__ import annotations
 
 import csv
+import re
 import sys
+from datetime import datetime, timezone
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +23,9 @@ from skyhop.starlink.recordings import Floats, read_round_trips
 
 #: The files, and whether they judge: beside the last one the link is busy.
 FILES = {"pli_normal": True, "pli_50k": True, "pli_1M": True, "pli_10M": False}
+
+#: The first line of `cases.csv`.
+CASES = "recording,kind,latitude_deg,longitude_deg,path"
 
 #: The recorder sleeps as long after each answer, s, and waits as long for one that is lost.
 SLEEP_S = TIMEOUT_S = 1.0
@@ -96,11 +102,53 @@ def write(path: Path, sent_s: Floats, rtt_ms: Floats) -> None:
     path.write_text("\n".join(["unix_time_s,rtt_ms", *lines]) + "\n")
 
 
-def convert(data: Path, out: Path) -> None:
-    """Writes each file, and those that judge as one recording, with an empty slot between them."""
+class Joined:
+    """Recordings one after another with an empty slot between them, each moved by a whole number of slots."""
+
+    def __init__(self) -> None:
+        self.parts: list[tuple[Floats, Floats]] = []
+        self._end = 0.0
+
+    def add(self, sent_s: Floats, rtt_ms: Floats) -> None:
+        """Appends a recording."""
+        slot = np.floor((sent_s - FIRST_S) / SLOT_S)
+        moved = self._end + 2 - slot[0] if self.parts else 0.0
+        self.parts.append((sent_s + SLOT_S * moved, rtt_ms))
+        self._end = slot[-1] + moved
+
+
+def road(data: Path, out: Path) -> None:
+    """Writes all texts of ping in a folder as one recording."""
     out.mkdir(parents=True, exist_ok=True)
-    joined: list[tuple[Floats, Floats]] = []
-    end = 0.0
+    joined = Joined()
+    rows = ["unix_time_s,rtt_ms,icmp_seq"]
+    for path in sorted(data.glob("ping_*.out")):
+        text = path.read_text()
+        answers = [
+            (datetime.fromisoformat(at).replace(tzinfo=timezone.utc).timestamp(), int(number), float(rtt))
+            for at, number, rtt in re.findall(r"^\[([^]]+)\].*icmp_seq=(\d+) .*time=([\d.]+) ms$", text, re.MULTILINE)
+        ]
+        start = re.match(r"Start time: (\d+)", text)
+        if start is None or not answers:
+            sys.exit(f"{path}: has no start time or no answer")
+        # The lines have local time, the start is Unix time.
+        zone_s = round((int(start[1]) / 1e3 - answers[0][0]) / 900) * 900
+        came_s, numbers, rtt_ms = (np.array(column) for column in zip(*answers, strict=True))
+        joined.add(came_s + zone_s - rtt_ms / 1e3, rtt_ms)
+        sent_s = joined.parts[-1][0]
+        # Skyhop takes numbers that are missing for lost, and numbers that begin anew for another run of ping.
+        rows += [
+            f"{at + rtt / 1e3:.4f},{rtt:.2f},{number:.0f}"
+            for at, rtt, number in zip(sent_s, rtt_ms, numbers, strict=True)
+        ]
+    (out / "maine.csv").write_text("\n".join(rows) + "\n")
+    (out / "cases.csv").write_text(f"{CASES}\nmaine.csv,ping-csv,,,bent-pipe\n")
+
+
+def munich(data: Path, out: Path) -> None:
+    """Writes each file, and those that judge as one recording."""
+    out.mkdir(parents=True, exist_ok=True)
+    joined = Joined()
     for name, judges in FILES.items():
         second, rtt_ms, own_ms = read(data / f"{name}.csv")
         sent_s, deviations_s, mean_s, deviation_s = times(second, rtt_ms)
@@ -115,13 +163,10 @@ def convert(data: Path, out: Path) -> None:
             print(f"  the dish's own round trips, means of a second: {own}")
         write(out / f"{name}.csv", sent_s, rtt_ms)
         if judges:
-            slot = np.floor((sent_s - FIRST_S) / SLOT_S)
-            moved = end + 2 - slot[0] if joined else 0.0
-            joined.append((sent_s + SLOT_S * moved, rtt_ms))
-            end = slot[-1] + moved
-    write(out / "munich.csv", *map(np.concatenate, zip(*joined, strict=True)))
+            joined.add(sent_s, rtt_ms)
+    write(out / "munich.csv", *map(np.concatenate, zip(*joined.parts, strict=True)))
     cases = [f"{name}.csv,ping-csv,48.2489,11.6532,bent-pipe" for name in ("munich", *FILES)]
-    (out / "cases.csv").write_text("\n".join(["recording,kind,latitude_deg,longitude_deg,path", *cases]) + "\n")
+    (out / "cases.csv").write_text("\n".join([CASES, *cases]) + "\n")
 
 
 def since_edge(names: list[str]) -> None:
@@ -185,7 +230,7 @@ if __name__ == "__main__":
         check()
     elif sys.argv[1:2] == ["--since-edge"] and sys.argv[2:]:
         since_edge(sys.argv[2:])
-    elif len(sys.argv) == 3:
-        convert(Path(sys.argv[1]), Path(sys.argv[2]))
+    elif len(sys.argv) == 4 and sys.argv[1] in ("--munich", "--road"):
+        (munich if sys.argv[1] == "--munich" else road)(Path(sys.argv[2]), Path(sys.argv[3]))
     else:
         sys.exit(__doc__)
