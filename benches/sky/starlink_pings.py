@@ -169,6 +169,18 @@ def munich(data: Path, out: Path) -> None:
     (out / "cases.csv").write_text("\n".join([CASES, *cases]) + "\n")
 
 
+def change_s(phase_s: Floats, rtt_ms: Floats, begin_s: float, end_s: float, margin_s: float) -> float:
+    """The time at which two means, one before and one behind it, fit best from `begin_s` to `end_s`; to 0.1 s."""
+    within = (phase_s >= begin_s) & (phase_s < end_s)
+    phases, rtts = phase_s[within], rtt_ms[within]
+
+    def rest(at_s: float) -> float:
+        return sum(float(np.var(part)) * part.size for part in (rtts[phases < at_s], rtts[phases >= at_s]))
+
+    # Plus 0, so that no −0 is printed.
+    return round(min(np.arange(begin_s + margin_s, end_s - margin_s + 0.01, 0.1), key=rest), 1) + 0.0
+
+
 def since_edge(names: list[str]) -> None:
     """Prints a row for each part of the slot, and in how many slots its beginning is the faster part."""
     print("| recording | since the edge | round trips | 10 % | median | 90 % | mean, ms |")
@@ -196,12 +208,16 @@ def since_edge(names: list[str]) -> None:
                 if early.size:
                     apart.append(early.mean() - late.mean())
         a, b = np.concatenate(firsts), np.concatenate(seconds)
+        around_s = np.where(trips.phase_s > SLOT_S / 2, trips.phase_s - SLOT_S, trips.phase_s)
+        first_s = change_s(around_s, trips.rtt_ms, -2.0, 2.0, 1.0)
+        second_s = change_s(around_s, trips.rtt_ms, 0.5, 7.0, 1.0)
         error = np.std(apart, ddof=1) / np.sqrt(len(apart))
         shares.append(
             f"{Path(name).name}: the mean from 0.4 to {CALM_S:g} s is lower than that from {LATE_S:g} s on in "
             f"{sum(one < 0 for one in apart)} of {len(apart)} slots, by {-np.mean(apart):.1f} ± {1.96 * error:.1f} ms "
             f"on average (95 %); from {LATE_S:g} s on {a.size} successive round trips less the slot's median correlate "
-            f"with {np.corrcoef(a, b)[0, 1]:.2f} ± {1.96 / np.sqrt(a.size):.2f}"
+            f"with {np.corrcoef(a, b)[0, 1]:.2f} ± {1.96 / np.sqrt(a.size):.2f}; two means fit best with a change at "
+            f"{first_s:.1f} s, and at {second_s:.1f} s"
         )
     print("\n" + "\n".join(shares))
 
