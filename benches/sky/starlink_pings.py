@@ -177,7 +177,7 @@ def change_s(phase_s: Floats, rtt_ms: Floats, begin_s: float, end_s: float, marg
     def rest(at_s: float) -> float:
         return sum(float(np.var(part)) * part.size for part in (rtts[phases < at_s], rtts[phases >= at_s]))
 
-    # Plus 0, so that no −0 is printed.
+    # Plus 0, so that a zero has no sign.
     return round(min(np.arange(begin_s + margin_s, end_s - margin_s + 0.01, 0.1), key=rest), 1) + 0.0
 
 
