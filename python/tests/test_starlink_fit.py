@@ -628,3 +628,35 @@ def test_too_few_round_trips_for_a_loss_are_told(tmp_path: Path) -> None:
     of = few[0].note
     assert not any(row.measure == "loss" for row in few) and any(row.measure == "loss" for row in enough)
     assert "round trips are too few to tell a loss, 1000 are needed" in of and "too few" not in enough[0].note
+
+
+def test_whole_seconds_tell_no_edges(tmp_path: Path) -> None:
+    """A ping that came at 12.3 s has the time 12 s, so it would seem to have left before 12 s, in another slot."""
+    trips = made(12, pause_ms=300)
+    came = list(zip((trips.sent_s + trips.rtt_ms / 1e3).tolist(), trips.rtt_ms.tolist(), strict=True))
+    forms = {
+        "s.csv": ["unix_time_s,rtt_ms", *(f"{int(at)},{rtt}" for at, rtt in came)],
+        "ms.csv": ["unix_time_ms,rtt_ms", *(f"{int(at)}000,{rtt}" for at, rtt in came)],
+        "ping.txt": [
+            f"[{int(at)}] 64 bytes from 192.0.2.1: icmp_seq={n + 1} ttl=60 time={rtt:.2f} ms"
+            for n, (at, rtt) in enumerate(came)
+        ],
+        "tenths.csv": ["unix_time_s,rtt_ms", *(f"{at:.1f},{rtt}" for at, rtt in came)],
+    }
+    for name, lines in forms.items():
+        (tmp_path / name).write_text("\n".join(lines))
+    found = {name: starlink.read_round_trips(tmp_path / name) for name in forms}
+    assert [one.whole_seconds for one in found.values()] == [True, True, True, False]
+    assert found["s.csv"].part(0, 0.5).whole_seconds
+    with pytest.raises(ValueError, match=r"s\.csv: all its times are whole seconds, so pauses and losses at the edges"):
+        starlink.fit([found["tenths.csv"], found["s.csv"]], draws=0)
+
+    (tmp_path / "cases.csv").write_text(HEADER + "s.csv,ping-csv,0,0,,,,,,\ntenths.csv,ping-csv,0,0,,,,,,\n")
+    rows = starlink_links.starlink(tmp_path)
+    contrasts = [row.case for row in rows if row.measure == "contrast of edges"]
+    assert contrasts == ["tenths.csv"]
+    notes = {row.case: row.note for row in rows if row.measure == "RTT, Kolmogorov-Smirnov"}
+    assert "the contrast of edges is not compared" in notes["s.csv"] and "seconds" not in notes["tenths.csv"]
+    # Slots of 15 s are told all the same.
+    step = {row.case: row.recorded for row in rows if row.measure == "step, mean"}
+    assert step["s.csv"] == pytest.approx(step["tenths.csv"], rel=0.1)

@@ -198,9 +198,16 @@ class Fit:
 def fit(recordings: Sequence[Recording], *, draws: int = DRAWS, seed: int = 1) -> Fit:
     """Fits all recordings together; each is taken less its own least delay of a slot.
 
-    Raises ValueError for fewer than 20 slots with 10 round trips or more away from the edges, and for a recording that
-    is given twice.
+    Raises ValueError for fewer than 20 slots with 10 round trips or more away from the edges, for a recording that is
+    given twice, and for one whose times are whole seconds.
     """
+    for one in recordings:
+        if one.whole_seconds:
+            # A pause of 0 would be written, because no ping seems to leave soon after an edge.
+            raise ValueError(
+                f"{one.name}: all its times are whole seconds, so pauses and losses at the edges of slots cannot be "
+                "told; a fit needs times to a tenth of a second or finer, as `ping -D` writes them"
+            )
     for first, second in itertools.combinations(recordings, 2):
         # Text and tables of one recording round differently.
         a, b = (np.unique(np.round(one.sent_s, 2) + 1j * np.round(one.rtt_ms)) for one in (first, second))

@@ -49,6 +49,9 @@ _SHORTEST_MS = 1.0
 _TIMES = {"unix_time_s": 1.0, "unix_time_ms": 1e-3, "unix_time_ns": 1e-9}
 _TRIPS = {"rtt_ms": 1.0, "rtt_s": 1e3, "rtt_us": 1e-3}
 
+#: A time this near to a full second counts as one, s. A Unix time as a float has an error of 2e-7 s.
+_EVEN_S = 1e-5
+
 
 @dataclass(frozen=True)
 class Recording:
@@ -57,6 +60,9 @@ class Recording:
     name: str
     sent_s: Floats
     rtt_ms: Floats
+    whole_seconds: bool = False
+    """Whether its recorder cut all times to whole seconds. `sent_s` may then be wrong by a second either way, so slots
+    can be told, and what a pause of less than a second does at their edges cannot."""
 
     def part(self, begin: float, end: float) -> Recording:
         """From the share `begin` to the share `end` of its round trips, in the order of time.
@@ -65,7 +71,7 @@ class Recording:
         """
         n = self.sent_s.size
         kept = slice(round(begin * n), round(end * n))
-        found = Recording(self.name, self.sent_s[kept], self.rtt_ms[kept])
+        found = Recording(self.name, self.sent_s[kept], self.rtt_ms[kept], self.whole_seconds)
         if found.sent_s.size < LEAST or np.all(np.isnan(found.rtt_ms)):
             answered = np.count_nonzero(~np.isnan(found.rtt_ms))
             raise ValueError(
@@ -88,7 +94,8 @@ def read_round_trips(path: str | os.PathLike[str], *, start_unix_s: float | None
     ping and the CSV have the time at which the answer came; irtt has the time at which the packet left. Numbers that
     are missing between others are lost; answers that come twice count once, as do rows of a CSV without numbers that
     repeat a time and its round trip. Text of ping without times needs `start_unix_s`, the Unix time of its first
-    packet, and ping's last lines, which tell how long it ran. Raises ValueError for anything else and for fewer than
+    packet, and ping's last lines, which tell how long it ran. If all times of answers are whole seconds, the recording
+    says so. Raises ValueError for anything else and for fewer than
     100 round trips.
     """
     text = text_of(path)
@@ -119,7 +126,9 @@ def read_round_trips(path: str | os.PathLike[str], *, start_unix_s: float | None
             f"{name}: the median round trip is {median_ms:.3g} ms, which is too short for a path over a satellite: is "
             "it in another unit?"
         )
-    return Recording(name, found[:, 0], found[:, 1])
+    came_s = found[:, 0] + found[:, 1] / 1e3
+    came_s = came_s[~np.isnan(came_s)]
+    return Recording(name, found[:, 0], found[:, 1], bool(np.all(np.abs(came_s - np.round(came_s)) < _EVEN_S)))
 
 
 def _csv(text: str, name: str) -> list[tuple[float, float]]:

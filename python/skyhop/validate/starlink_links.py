@@ -313,8 +313,9 @@ def _round_trips(case: str, recording: Recording, profile: Mapping[str, Any]) ->
     offset = float(np.median(answered)) - float(np.median(pooled))
     distance = _row(case, "RTT, Kolmogorov-Smirnov", math.nan, kolmogorov_smirnov(answered, pooled + offset))
     rows = [_within(distance, between.get("distance"))]
-    # Round trips that never change have no contrast.
-    if not math.isnan(theirs["edge contrast"]) and theirs["calm contrast"] != 0:
+    # Round trips that never change have no contrast, and in whole seconds an edge may be in the second before.
+    has_contrast = not math.isnan(theirs["edge contrast"]) and theirs["calm contrast"] != 0
+    if has_contrast and not recording.whole_seconds:
         recorded, simulated = (
             one["edge contrast"] / one["calm contrast"] if one["calm contrast"] else math.nan for one in (theirs, mean)
         )
@@ -331,8 +332,13 @@ def _round_trips(case: str, recording: Recording, profile: Mapping[str, Any]) ->
         else:
             row = _row(case, name, theirs[key], mean[key])
         rows.append(_within(row, between.get(key)))
-    if note := _on_loss(recording, told=not math.isnan(theirs["loss"])):
-        rows[0] = dataclasses.replace(rows[0], note=note)
+    notes = [_on_loss(recording, told=not math.isnan(theirs["loss"]))]
+    if recording.whole_seconds:
+        notes.append(
+            "all times are whole seconds, so which round trips left at an edge is not known: the contrast of edges is "
+            "not compared"
+        )
+    rows[0] = dataclasses.replace(rows[0], note="; ".join(filter(None, notes)))
     return rows
 
 
