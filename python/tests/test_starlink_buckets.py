@@ -11,6 +11,7 @@ import pytest
 from test_starlink_fit import HEADER
 from test_starlink_uplink import transfer
 
+import skyhop
 from skyhop.starlink.transfers import Transfer
 from skyhop.validate import starlink_buckets, starlink_links, starlink_runs
 
@@ -54,6 +55,37 @@ def test_the_values_behind_a_set_are_the_engines() -> None:
     bucket = starlink_buckets.bucket_of(values.up, down=False)
     assert bucket == starlink_buckets.Bucket(rate_bps=2.4e6, bits=216e6, filled=1.0, loss=0.0, down=False)
     assert starlink_buckets.bucket_of(values.down, down=True) is None
+
+
+def test_packets_that_fades_lose_take_tokens_too() -> None:
+    own = starlink_links.sides(
+        {**VALUES, "loss": 0.1, "fades": {"every": "2 s", "length": "0.5 s", "loss": [0.1, 0.3]}}
+    )
+    bucket = starlink_buckets.bucket_of(starlink_buckets.resolved(own).up, down=False)
+    # A quarter of the time 20 % of those that the other losses leave.
+    assert bucket is not None and bucket.loss == pytest.approx(0.1 + 0.9 * 0.05)
+
+
+def test_fades_lose_their_share_of_a_stream_in_their_direction() -> None:
+    fades = {"every": "4 s", "length": "0.4 s", "loss": 0.3}
+    profile = starlink_links.sides({**VALUES, "allowance": "none", "fades": fades})
+    flow = {
+        "name": "f", "from": "terminal", "to": "server", "udp": {"header": "28 B"},
+        "application": {"constant_rate": {"rate": "128 kbit/s", "payload": "1000 B"}},
+    }  # fmt: skip
+    scenario = {
+        "duration": "1000 s", "flows": [flow],
+        "links": [{"between": ["terminal", "server"], "delay": "5 ms", **profile}],
+    }  # fmt: skip
+    found = [
+        skyhop.run(scenario, seed=seed).flows.select("packets_sent", "dropped_error").row(0) for seed in range(1, 6)
+    ]
+    sent, lost = np.sum(found, axis=0)
+    # 1,250 fades in all seeds: the standard deviation of their number is 2.8 % of it.
+    assert lost / sent == pytest.approx(0.03, rel=0.12)
+    back = {**scenario, "flows": [{**flow, "from": "server", "to": "terminal"}]}
+    sent, lost = skyhop.run(back, seed=1).flows.select("packets_sent", "dropped_error").row(0)
+    assert lost / sent < 0.001
 
 
 def test_the_correlation_of_rates_is_that_of_the_data() -> None:
