@@ -580,7 +580,7 @@ def test_transfers_since_2025_have_the_set_of_their_dishes(tmp_path: Path) -> No
         return [row for row in starlink_links.starlink(tmp_path, values=values) if row.measure == "goodput"]
 
     rows = goodput(None)
-    sets = ["seattle-2023", "seoul-2026", "lagos-2023", "seoul-2026"]
+    sets = ["seattle-2023", "seoul-2026-fades", "lagos-2023", "seoul-2026-fades"]
     for row, name in zip(rows, sets, strict=True):
         assert f'simulated with values = "{name}"' in row.note
     assert "the set of transfers since 2025: by its own clock this one began in 2025" in rows[1].note

@@ -35,7 +35,7 @@ from skyhop.validate.starlink_runs import Simulated
 #: a bent pipe that were recorded from `NEW_FROM_S` on.
 VALUES = "seattle-2023"
 ISL_VALUES = "lagos-2023"
-NEW_VALUES = "seoul-2026"
+NEW_VALUES = "seoul-2026-fades"
 
 #: 2025-01-01 UTC, in Unix time. That dishes differ from then on is our choice between the years of the recordings: 2023
 #: and 2026. In March 2024 SpaceX published that delays had become shorter.
