@@ -228,8 +228,9 @@ impl Resolver<'_, '_, '_> {
             );
             self.warn(&path.key("loss"), message);
         }
-        if greatest == Some(0.0) && given.fades.is_none() && starlink.fades.is_some() {
-            let message = "fades stay those of the set of values: write fades, too, such as \"none\"";
+        if given.loss.is_some() && given.fades.is_none() && starlink.fades.is_some() {
+            let message = "fades stay those of the set of values and lose packets besides: write fades, too, such as \
+                           \"none\" if this loss contains them";
             self.warn(&path.key("loss"), message);
         }
         let edge_s = (starlink.before + starlink.after).as_secs_f64();

@@ -80,13 +80,16 @@ fn wrong_fades_are_refused() {
 }
 
 #[test]
-fn who_turns_losses_off_learns_that_the_fades_of_the_set_remain() {
+fn who_writes_a_loss_learns_that_the_fades_of_the_set_remain() {
     let warnings = |keys: &Value| scenario(&with(keys)).warnings.join("\n");
     let said = "fades stay those of the set of values";
-    assert!(warnings(&json!({ "values": "seoul-2026-fades", "loss": 0 })).contains(said));
+    for loss in [json!(0), json!(0.001), json!([0, 0.01])] {
+        assert!(warnings(&json!({ "values": "seoul-2026-fades", "loss": loss })).contains(said));
+    }
     for keys in [
         json!({ "values": "seoul-2026-fades", "loss": 0, "fades": "none" }),
-        json!({ "values": "seoul-2026-fades", "loss": 0.001 }),
+        json!({ "values": "seoul-2026-fades" }),
+        json!({ "values": "seoul-2026-fades", "loss": 0.001, "direction": "down" }),
         json!({ "values": "seoul-2026", "loss": 0 }),
     ] {
         assert!(!warnings(&keys).contains(said), "{keys}");
