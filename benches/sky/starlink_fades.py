@@ -11,13 +11,11 @@ import argparse
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from starlink_seoul import FITTED
 from starlink_unseen import group_means
 
 from skyhop.inference import mean_and_interval
-
-Floats = NDArray[np.float64]
+from skyhop.starlink.recordings import Floats
 
 #: Datagrams lost of a stream of 30 Mbit/s up (7 April 2026, `server_iperf.json` of `20260407_152940_udp_uplink_auto` in
 #: starlink-TCP-Server) in the seconds of 20 slots, without the first and the last second of each.
@@ -56,19 +54,24 @@ def slots() -> list[Floats]:
     return [np.array(line.split(), dtype=float) for line in SLOTS.strip().splitlines()]
 
 
+def quiet_seconds() -> tuple[Floats, Floats]:
+    """Datagrams lost in the seconds of quiet slots: in those with a dropout, and in the others."""
+    lost = np.concatenate([one for one in slots() if np.median(one) <= QUIET])
+    return lost[lost >= DROPOUT], lost[lost < DROPOUT]
+
+
 def of_stream() -> tuple[float, float, float, list[float]]:
     """Of the stream: s from dropout to dropout, their mean length in ms, the loss of quiet slots besides, that of all.
 
     The last is a list of eleven quantiles over slots, without seconds that stand out.
     """
-    quiet = np.concatenate([lost for lost in slots() if np.median(lost) <= QUIET])
-    dropouts = quiet[quiet >= DROPOUT]
+    dropouts, others = quiet_seconds()
     usual = [lost[lost <= max(DROPOUT - 1, 2 * np.median(lost) + 3)].mean() / PER_S for lost in slots()]
     quantiles = [float(f"{one:.3g}") for one in np.quantile(usual, np.linspace(0, 1, 11))]
     return (
-        quiet.size / dropouts.size,
+        (dropouts.size + others.size) / dropouts.size,
         1e3 * float(dropouts.mean()) / PER_S,
-        float(quiet[quiet < DROPOUT].mean()) / PER_S,
+        float(others.mean()) / PER_S,
         quantiles,
     )
 
@@ -79,8 +82,7 @@ LENGTH_MS = 150
 
 def fade_losses(length_ms: float) -> list[float]:
     """Quantiles of the loss in a fade of this length, 0, 25, 50, 75 and 100 %."""
-    quiet = np.concatenate([lost for lost in slots() if np.median(lost) <= QUIET])
-    lost = quiet[quiet >= DROPOUT]
+    lost, _ = quiet_seconds()
     return [float(f"{one:.3g}") for one in np.percentile(lost, (0, 25, 50, 75, 100)) / (PER_S * length_ms / 1e3)]
 
 

@@ -13,14 +13,11 @@ import argparse
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from starlink_fades import of_stream
 from starlink_seoul import Upload, uploads, wire
-from starlink_unseen import group_means, mean_and_range, verdict
+from starlink_unseen import compared, mean_and_range, verdict
 
 from skyhop import api
-
-Floats = NDArray[np.float64]
 
 
 def models() -> dict[str, dict[str, Any]]:
@@ -128,16 +125,19 @@ LIMITS: dict[str, dict[str, Any]] = {
 }
 
 
+def one_way_ms(least_ms: float) -> float:
+    """The delay of the wire: half of the least round trip, less what step and jitter add at least."""
+    return max(least_ms / 2 - 2, 1.0)
+
+
 def ten(least_ms: float, own: dict[str, Any], seed: int) -> list[float]:
     """Mbit/s of each of ten uploads with BBR that follow one another."""
     flow = {"from": "terminal", "to": "server", "tcp": {"name": "bbr", "send_buffer": "64 MB"}}
-    # Half of the least round trip each way; step and jitter add some ms, which count little beside the limit.
-    delay_ms = max(least_ms / 2 - 2, 1.0)
     found = api.run(
         {
             "duration": f"{10 * EVERY_S} s",
             "profile": "linux",
-            "links": [wire(delay_ms, 29, {"values": "seoul-2026", "own": own})],
+            "links": [wire(one_way_ms(least_ms), 29, {"values": "seoul-2026", "own": own})],
             "flows": [
                 {"name": f"f{n}", **flow, "start": f"{EVERY_S * n} s", "stop": f"{EVERY_S * n + LENGTH_S} s"}
                 for n in range(10)
@@ -185,7 +185,7 @@ def download(least_ms: float, seed: int) -> tuple[float, float]:
         {
             "duration": f"{LENGTH_S} s",
             "profile": "linux",
-            "links": [wire(max(least_ms / 2 - 2, 1.0), 0, {"values": "seoul-2026"})],
+            "links": [wire(one_way_ms(least_ms), 0, {"values": "seoul-2026"})],
             "flows": [{"name": "f", "from": "server", "to": "terminal", "tcp": tcp}],
         },
         seed=seed,
@@ -199,15 +199,13 @@ def downloads(seeds: range) -> None:
     print("| downloads from | goodput, Mbit/s | range of 95 % | off | sent again, simulated, % |")
     print("|---|---|---|---|---|")
     for city, (recorded, least_ms) in DOWN.items():
-        count = max(len(recorded), 3)
-        runs = np.array([[download(least_ms, 1000 * seed + n) for n in range(count)] for seed in seeds])
+        runs = np.array([[download(least_ms, 1000 * seed + n) for n in range(len(recorded))] for seed in seeds])
         mean, low, high = mean_and_range(runs[:, :, 0].mean(axis=1))
-        theirs = float(np.mean(recorded)) if recorded else np.nan
+        theirs = float(np.mean(recorded))
         inside = "" if not low <= theirs <= high else ", inside"
-        far = verdict("goodput", mean, theirs) if recorded else "–"
         print(
-            f"| {city} | {theirs:.1f}: {mean:.1f} | {low:.1f} to {high:.1f}{inside} | {far} "
-            f"| {runs[:, :, 1].mean():.3f} |",
+            f"| {city} | {theirs:.1f}: {mean:.1f} | {low:.1f} to {high:.1f}{inside} "
+            f"| {verdict('goodput', mean, theirs)} | {runs[:, :, 1].mean():.3f} |",
             flush=True,
         )
 
@@ -236,21 +234,9 @@ def main() -> None:
     print("| uploads to | losses | goodput, Mbit/s | range of 95 % | off | sent again, % | range of 95 % | off |")
     print("|---|---|---|---|---|---|---|---|")
     for city, group in JUDGING.items():
-        recorded = np.mean([(one.mbps, one.resent_percent) for one in group], axis=0)
         for name, keys in models().items():
-            if given.only not in (None, name):
-                continue
-            runs = np.array([group_means(group, keys, seed) for seed in seeds])
-            cells = []
-            for measure, digits, value, column in zip(("goodput", "repeated"), (1, 2), recorded, runs.T, strict=True):
-                mean, low, high = mean_and_range(column)
-                inside = "" if low <= value <= high else ", outside"
-                cells += [
-                    f"{value:.{digits}f}: {mean:.{digits}f}",
-                    f"{low:.{digits}f} to {high:.{digits}f}{inside}",
-                    verdict(measure, mean, value),
-                ]
-            print(f"| {city} | {name} | " + " | ".join(cells) + " |", flush=True)
+            if given.only in (None, name):
+                print(f"| {city} | {name} | {compared(group, keys, seeds)} |", flush=True)
 
 
 if __name__ == "__main__":

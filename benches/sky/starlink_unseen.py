@@ -240,6 +240,22 @@ def group_means(group: list[Upload], own: dict[str, Any], seed: int) -> Floats:
     return np.mean(runs, axis=0, dtype=np.float64)
 
 
+def compared(group: list[Upload], keys: dict[str, Any], seeds: range) -> str:
+    """Six cells of a row: goodput and share sent again of a group, each with its range and its verdict."""
+    recorded = np.mean([(one.mbps, one.resent_percent) for one in group], axis=0)
+    runs = np.array([group_means(group, keys, seed) for seed in seeds])
+    cells = []
+    for measure, digits, value, column in zip(("goodput", "repeated"), (1, 2), recorded, runs.T, strict=True):
+        mean, low, high = mean_and_range(column)
+        inside = "" if low <= value <= high else ", outside"
+        cells += [
+            f"{value:.{digits}f}: {mean:.{digits}f}",
+            f"{low:.{digits}f} to {high:.{digits}f}{inside}",
+            verdict(measure, mean, value),
+        ]
+    return " | ".join(cells)
+
+
 def slots(seeds: range) -> None:
     """Prints what losses predict that are drawn for each slot, beside their mean at all times."""
     found = of_two()
@@ -259,20 +275,9 @@ def slots(seeds: range) -> None:
     print("| uploads | loss | goodput, Mbit/s | range of 95 % | off | sent again, % | range of 95 % | off |")
     print("|---|---|---|---|---|---|---|---|")
     for label, group in groups.items():
-        recorded = np.mean([(one.mbps, one.resent_percent) for one in group], axis=0)
         for how, loss in (("drawn", drawn), ("one", round(found.mean, 6))):
             own = {"values": "seoul-2026", "own": {"loss": loss, "outage": ["0 ms", "0 ms"]}}
-            runs = np.array([group_means(group, own, seed) for seed in seeds])
-            cells = []
-            for measure, digits, value, column in zip(("goodput", "repeated"), (1, 2), recorded, runs.T, strict=True):
-                mean, low, high = mean_and_range(column)
-                inside = "" if low <= value <= high else ", outside"
-                cells += [
-                    f"{value:.{digits}f}: {mean:.{digits}f}",
-                    f"{low:.{digits}f} to {high:.{digits}f}{inside}",
-                    verdict(measure, mean, value),
-                ]
-            print(f"| {label} | {how} | " + " | ".join(cells) + " |", flush=True)
+            print(f"| {label} | {how} | {compared(group, own, seeds)} |", flush=True)
 
 
 def main() -> None:

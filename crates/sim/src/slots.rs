@@ -16,7 +16,7 @@ pub(crate) use fades::FadeTimes;
 
 use crate::meter::Meter;
 use crate::slots::allowance::Bucket;
-use crate::slots::draws::{Draw, between, length, share};
+use crate::slots::draws::{Draw, between, length, number, share};
 use crate::trace::{Idle, Served, first_with_rate, send};
 use skyhop_base::{Duration, Stream, Time};
 
@@ -266,8 +266,7 @@ impl SlotScheduler {
         if !self.config.ripple.is_empty() {
             let every = self.config.jitter_every.as_nanos();
             let interval = ns / every;
-            let ([least, most], part) = between(&self.config.ripple, self.draw(Draw::Ripple, interval));
-            rate *= least + part * (most - least);
+            rate *= number(&self.config.ripple, self.draw(Draw::Ripple, interval));
             until = until.min((interval + 1) * every);
         }
         if let Some(grants) = &self.config.grants {
@@ -340,10 +339,10 @@ impl SlotScheduler {
         let is_rerouted = self.reroute(slot).is_some_and(|change| self.since_begin(ns, slot) >= change);
         let step = length(&self.config.step, self.step(slot, is_rerouted));
         let interval = ns / self.config.jitter_every.as_nanos();
-        let ([least, most], part) = between(&self.config.spread, self.correlated(Draw::Spread, slot));
+        let spread = number(&self.config.spread, self.correlated(Draw::Spread, slot));
         let of_busy = self.busy && !self.config.busy_jitter.is_empty();
         let jitter = if of_busy { &self.config.busy_jitter } else { &self.config.jitter };
-        let jitter = share(length(jitter, self.draw(Draw::Jitter, interval)), least + part * (most - least));
+        let jitter = share(length(jitter, self.draw(Draw::Jitter, interval)), spread);
         let spike = self.near_edge(t).map(|slot| length(&self.config.spike, self.draw(Draw::Spike, slot)));
         step + jitter + spike.unwrap_or(Duration::ZERO)
     }
@@ -358,10 +357,7 @@ impl SlotScheduler {
         near.unwrap_or_else(|| match self.config.loss[..] {
             // Most links have one, and need no draw for each packet.
             [loss] => loss,
-            ref losses => {
-                let ([least, most], part) = between(losses, self.draw(Draw::SlotLoss, self.slot(t.as_nanos())));
-                least + part * (most - least)
-            }
+            ref losses => number(losses, self.draw(Draw::SlotLoss, self.slot(t.as_nanos()))),
         })
     }
 }

@@ -95,8 +95,7 @@ def read_round_trips(path: str | os.PathLike[str], *, start_unix_s: float | None
     are missing between others are lost; answers that come twice count once, as do rows of a CSV without numbers that
     repeat a time and its round trip. Text of ping without times needs `start_unix_s`, the Unix time of its first
     packet, and ping's last lines, which tell how long it ran. If all times of answers are whole seconds, the recording
-    says so. Raises ValueError for anything else and for fewer than
-    100 round trips.
+    says so. Raises ValueError for anything else and for fewer than 100 round trips.
     """
     text = text_of(path)
     name = Path(path).name

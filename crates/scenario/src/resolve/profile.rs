@@ -313,10 +313,7 @@ impl Resolver<'_, '_, '_> {
             ("edge_loss", starlink.edge_loss.is_sorted(), 2),
             ("loss", losses.is_sorted(), losses.len()),
         ];
-        for (key, _, values) in lists.into_iter().filter(|(_, in_order, _)| !in_order) {
-            let said = if values == 2 { "the first must not be more than the second" } else { "must not decrease" };
-            self.add(&path.key(key), said, None);
-        }
+        self.check_order(&lists, path);
         if let Some(fades) = &starlink.fades {
             self.check_fades(fades, &path.key("fades"));
         }
@@ -399,11 +396,8 @@ impl Resolver<'_, '_, '_> {
             }
             return;
         };
-        if !times.is_sorted() {
-            let said =
-                if times.len() == 2 { "the first must not be more than the second" } else { "must not decrease" };
-            self.add(&path.key("restored"), said, None);
-        } else if let Some(shortest) = times.first().filter(|&&shortest| shortest < LEAST_RESTORED) {
+        self.check_order(&[("restored", times.is_sorted(), times.len())], path);
+        if let Some(shortest) = times.first().filter(|&&first| times.is_sorted() && first < LEAST_RESTORED) {
             let message = format!("{shortest} is less than {LEAST_RESTORED}");
             self.add(&path.key("restored"), message, None);
         }
@@ -415,14 +409,19 @@ impl Resolver<'_, '_, '_> {
         }
     }
 
+    /// Quantiles must rise: of each key, whether its own do, and how many they are.
+    fn check_order(&mut self, lists: &[(&str, bool, usize)], path: &Path) {
+        for &(key, _, values) in lists.iter().filter(|(_, in_order, _)| !in_order) {
+            let said = if values == 2 { "the first must not be more than the second" } else { "must not decrease" };
+            self.add(&path.key(key), said, None);
+        }
+    }
+
     fn check_fades(&mut self, fades: &Fades, path: &Path) {
         self.check_interval(fades.every, &path.key("every"));
         let (lengths, losses) = (fades.length.quantiles(), fades.loss.quantiles());
         let in_order = [("length", lengths.is_sorted(), lengths.len()), ("loss", losses.is_sorted(), losses.len())];
-        for (key, _, values) in in_order.into_iter().filter(|(_, in_order, _)| !in_order) {
-            let said = if values == 2 { "the first must not be more than the second" } else { "must not decrease" };
-            self.add(&path.key(key), said, None);
-        }
+        self.check_order(&in_order, path);
         let longest = lengths.last().copied().unwrap_or_default();
         if longest > fades.every {
             let message =

@@ -1,15 +1,11 @@
 //! Fades of the profile `starlink`: short times in which a link loses a share of its packets.
 
 use super::starlink::{scenario, slots};
+use super::starlink_loss::with;
 use serde_json::{Value, json};
 use skyhop_base::Duration;
 use skyhop_scenario::Scenario;
 use skyhop_sim::spec::Fades;
-
-fn with(keys: &Value) -> Value {
-    json!({ "duration": "1 s", "links": [{ "between": ["a", "b"], "delay": "1 ms",
-        "forward": { "profile": { "starlink": keys } }, "backward": { "rate": "1 Gbit/s" } }] })
-}
 
 fn fades(keys: &Value) -> Option<Fades> {
     slots(&scenario(&with(keys)).simulation_spec().links.wired[0]).fades.clone()

@@ -4,7 +4,7 @@ use super::starlink::{scenario, slots};
 use serde_json::{Value, json};
 use skyhop_scenario::Scenario;
 
-fn with(keys: &Value) -> Value {
+pub(super) fn with(keys: &Value) -> Value {
     json!({ "duration": "1 s", "links": [{ "between": ["a", "b"], "delay": "1 ms",
         "forward": { "profile": { "starlink": keys } }, "backward": { "rate": "1 Gbit/s" } }] })
 }

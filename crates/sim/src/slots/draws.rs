@@ -41,6 +41,12 @@ pub(super) fn between<T: Copy + Default>(quantiles: &[T], draw: f64) -> ([T; 2],
     ([at(gap), at(gap + 1)], place - gap as f64)
 }
 
+/// The number between two quantiles on which a draw from [0, 1) falls.
+pub(super) fn number(quantiles: &[f64], draw: f64) -> f64 {
+    let ([least, most], part) = between(quantiles, draw);
+    least + part * (most - least)
+}
+
 pub(super) fn length(quantiles: &[Duration], draw: f64) -> Duration {
     let ([least, most], part) = between(quantiles, draw);
     least + share(most.saturating_sub(least), part)

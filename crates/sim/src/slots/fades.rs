@@ -1,6 +1,6 @@
 //! Fades: short times in which a link loses a share of its packets, at any time of a slot.
 
-use crate::slots::draws::{Draw, between, length};
+use crate::slots::draws::{Draw, length, number};
 use skyhop_base::{Duration, Stream, Time};
 
 /// Fades begin independently of one another, as in a Poisson process, in each direction of a link by itself.
@@ -59,8 +59,7 @@ impl FadeTimes {
             let drawn = |what: Draw| self.draws.uniform_of(what as u64, n);
             let start = cell * every + (drawn(Draw::FadeStart) * every as f64) as u64;
             let end = start + length(&self.config.length, drawn(Draw::FadeLength)).as_nanos();
-            let ([least, most], part) = between(&self.config.loss, drawn(Draw::FadeLoss));
-            self.near.push((start, end, least + part * (most - least)));
+            self.near.push((start, end, number(&self.config.loss, drawn(Draw::FadeLoss))));
         }
     }
 }
