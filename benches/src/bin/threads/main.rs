@@ -1,12 +1,17 @@
 //! `cargo run --release -p skyhop-benches --bin threads [-- OPTIONS] WORKLOAD.toml …`: one run on several cores.
 //!
 //! Runs each workload on one thread and on several in turn, and prints the ratio of their wall times and whether their
-//! records are the same. `--parts N` cuts the network into so many parts, whether that pays or not. With
-//! `--project 2,16,64` one thread runs so many parts in turn and works out from the events of each step when so many
-//! cores would be done, each with one part. All events over this time bound the gain.
+//! records are the same. A run has a hundred pieces. For each place that the cores may have (`cores.rs`) the program
+//! gives the ratio of the pieces during which they had it. `--parts N` divides the network into so many parts, even if
+//! that does not pay. With `--project 2,16,64` one thread runs so many parts in turn, and the program computes from the
+//! events of each step when so many cores would be done, each with one part. All events over this time bound the gain.
+//! A renewal of the sky is one event, which each part has.
 
 #![forbid(unsafe_code)]
 
+mod cores;
+
+use cores::{Partner, Place, median};
 use skyhop_base::{Duration, Time};
 use skyhop_scenario::{Override, Scenario};
 use skyhop_sim::{Division, Execution, Records};
@@ -75,15 +80,32 @@ fn arguments() -> Result<Arguments, String> {
     if found.workloads.is_empty() { Err(USAGE.to_owned()) } else { Ok(found) }
 }
 
+/// One of [`STEPS`] pieces of a run.
+#[derive(Clone, Copy)]
+struct Piece {
+    wall_s: f64,
+    /// How long all threads together waited for each other.
+    waited_s: f64,
+    /// Where the cores were before and after it, if both times in the same place.
+    place: Option<Place>,
+}
+
 /// A run and how long it took, without what is built before its first event.
 struct Timed {
     built_s: f64,
     run_s: f64,
+    pieces: Vec<Piece>,
     division: Division,
     records: Records,
 }
 
-fn timed(scenario: &Scenario, threads: usize, parts: Option<usize>) -> Result<Timed, String> {
+/// Runs it. With a partner it looks before and after each piece where the cores are.
+fn timed(
+    scenario: &Scenario,
+    threads: usize,
+    parts: Option<usize>,
+    partner: Option<&Partner>,
+) -> Result<Timed, String> {
     let spec = scenario.simulation_spec();
     let begin = Instant::now();
     let execution = match parts {
@@ -92,14 +114,22 @@ fn timed(scenario: &Scenario, threads: usize, parts: Option<usize>) -> Result<Ti
     };
     let mut execution = execution.map_err(|error| error.to_string())?;
     let built_s = begin.elapsed().as_secs_f64();
-    let begin = Instant::now();
+    let place = || partner.map(|partner| Place::of(partner.round_trip_ns()));
+    let (mut pieces, mut before, mut waited_before) = (Vec::new(), place(), Default::default());
     for step in 1..=STEPS {
-        execution.run_until(Time::from_nanos(spec.duration.as_nanos() / STEPS * step));
+        let end = if step == STEPS { spec.duration.as_nanos() } else { spec.duration.as_nanos() / STEPS * step };
+        let begin = Instant::now();
+        execution.run_until(Time::from_nanos(end));
+        let wall_s = begin.elapsed().as_secs_f64();
+        let waited = execution.division().waited;
+        let after = place();
+        let place = after.filter(|_| before == after);
+        pieces.push(Piece { wall_s, waited_s: (waited - waited_before).as_secs_f64(), place });
+        (before, waited_before) = (after, waited);
     }
-    execution.run_until(Time::ZERO + spec.duration);
-    let run_s = begin.elapsed().as_secs_f64();
+    let run_s = pieces.iter().map(|piece| piece.wall_s).sum();
     let division = execution.division().clone();
-    Ok(Timed { built_s, run_s, division, records: execution.finish() })
+    Ok(Timed { built_s, run_s, pieces, division, records: execution.finish() })
 }
 
 /// What of the records has to be the same, as text.
@@ -124,11 +154,13 @@ fn report(arguments: &Arguments) -> Result<(), String> {
 }
 
 fn compare(scenario: &Scenario, name: &str, arguments: &Arguments) -> Result<(), String> {
-    let (mut ratios, mut alone_s) = (Vec::new(), f64::INFINITY);
+    let partner = Partner::new();
+    let mut ratios = Vec::new();
+    let (mut alone_pieces, mut several_pieces) = (Vec::new(), Vec::new());
     for _ in 0..arguments.pairs {
-        let alone = timed(scenario, 1, None)?;
-        let several = timed(scenario, arguments.threads, arguments.parts)?;
-        let Division { threads, parts, reason, windows, .. } = &several.division;
+        let alone = timed(scenario, 1, None, None)?;
+        let several = timed(scenario, arguments.threads, arguments.parts, Some(&partner))?;
+        let Division { threads, parts, reason, windows, rests, .. } = &several.division;
         if let Some(reason) = reason {
             println!("{name}: one thread, for {reason}");
             return Ok(());
@@ -136,7 +168,7 @@ fn compare(scenario: &Scenario, name: &str, arguments: &Arguments) -> Result<(),
         let same = content(&alone.records) == content(&several.records);
         println!(
             "{name}: one thread {:.2} s (built in {:.2} s), {threads} threads and {parts} parts {:.2} s (built in \
-             {:.2} s), {windows} windows, {:.0} events a window: {:.2} times as fast, records {}",
+             {:.2} s), {windows} windows, {:.0} events a window, {rests} rests: {:.2} times as fast, records {}",
             alone.run_s,
             alone.built_s,
             several.run_s,
@@ -149,15 +181,43 @@ fn compare(scenario: &Scenario, name: &str, arguments: &Arguments) -> Result<(),
             return Err("records differ".to_owned());
         }
         ratios.push(alone.run_s / several.run_s);
-        alone_s = alone_s.min(alone.run_s);
+        alone_pieces.push(alone.pieces);
+        several_pieces.push(several.pieces);
     }
-    ratios.sort_by(f64::total_cmp);
-    println!("{name}: median {:.2}, best time of one thread {alone_s:.2} s", ratios[ratios.len() / 2]);
+    println!("{name}: median {:.2}", median(ratios));
+    for place in Place::ALL {
+        compare_on(place, name, arguments.threads, &alone_pieces, &several_pieces);
+    }
     Ok(())
 }
 
+/// Compares the pieces of the runs on several threads during which the cores had one place with the same pieces of the
+/// runs on one thread.
+fn compare_on(place: Place, name: &str, threads: usize, alone: &[Vec<Piece>], several: &[Vec<Piece>]) {
+    let (mut alone_s, mut several_s, mut waited_s, mut wall_s, mut count) = (0.0, 0.0, 0.0, 0.0, 0);
+    for number in 0..STEPS as usize {
+        let here: Vec<_> = several.iter().map(|run| run[number]).filter(|piece| piece.place == Some(place)).collect();
+        if !here.is_empty() {
+            count += here.len();
+            several_s += median(here.iter().map(|piece| piece.wall_s).collect());
+            alone_s += median(alone.iter().map(|run| run[number].wall_s).collect());
+            wall_s += here.iter().map(|piece| piece.wall_s).sum::<f64>();
+            waited_s += here.iter().map(|piece| piece.waited_s).sum::<f64>();
+        }
+    }
+    if count > 0 {
+        println!(
+            "{name}: on {}, {count} of {} pieces: {:.2}; threads waited for {:.0} % of their time",
+            place.description(),
+            several.len() * STEPS as usize,
+            alone_s / several_s,
+            100.0 * waited_s / (wall_s * threads as f64),
+        );
+    }
+}
+
 fn project(scenario: &Scenario, name: &str, parts: usize) -> Result<(), String> {
-    let run = timed(scenario, 1, Some(parts))?;
+    let run = timed(scenario, 1, Some(parts), None)?;
     let Division { parts, reason, windows, critical_events, .. } = &run.division;
     if *parts == 1 {
         println!("{name}: one part{}", reason.as_ref().map_or_else(String::new, |reason| format!(", for {reason}")));
