@@ -28,6 +28,7 @@ struct Displaced {
 impl Simulation {
     /// The instant of a check: links may change, terminals may move on to another satellite.
     pub(crate) fn on_topology(&mut self) {
+        self.handles_event_of_all();
         let mut changes = std::mem::take(&mut self.changes);
         changes.clear();
         self.topology.advance(self.now, &mut changes);
@@ -376,6 +377,7 @@ impl Simulation {
     /// Looks ahead, and tells sources of handovers to come.
     #[cold]
     pub(crate) fn on_foresight(&mut self) {
+        self.handles_event_of_all();
         let Some(mut foresight) = self.foresight.take() else { return };
         foresight.look(self.now);
         let mut place = 0;

@@ -11,8 +11,8 @@ mod key;
 mod tournament;
 mod wheel;
 
-pub use key::Event;
-use key::{Key, LATEST, SLOT_BITS, sooner};
+pub use key::{Event, Key};
+use key::{LATEST, SLOT_BITS, sooner};
 use skyhop_base::{Duration, Time};
 use std::ops::Range;
 use tournament::Tournament;
@@ -94,8 +94,14 @@ impl EventQueue {
     /// without the attribute it is a call in both, 25 instructions per packet-hop.
     #[inline(always)]
     pub fn next_event(&mut self, links: &mut impl Waiting) -> Option<Event> {
-        let key = if self.is_crowded { self.next_with_calendar(links) } else { self.next_without_calendar() };
+        let key = self.next_key(links);
         (key != Key::NONE).then(|| key.event())
+    }
+
+    /// The same as the number by which events are in order; [`Key::NONE`] where there is none.
+    #[inline(always)]
+    pub fn next_key(&mut self, links: &mut impl Waiting) -> Key {
+        if self.is_crowded { self.next_with_calendar(links) } else { self.next_without_calendar() }
     }
 
     /// [`Key::NONE`] where there is none: a number comes back in registers, an `Option` of an event in memory.

@@ -309,6 +309,12 @@ impl Link {
         self.free_at < now && self.steady
     }
 
+    /// The same for a packet that stays in the part of a run.
+    #[inline(always)]
+    pub fn is_idle_within(&self, now: Time) -> bool {
+        self.free_at < now && self.steady_within
+    }
+
     /// The service of a packet of `size` bytes on an idle link.
     #[inline(always)]
     pub fn serve_at_once(&mut self, size: u16, now: Time) -> Served {

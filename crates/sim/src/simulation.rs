@@ -586,19 +586,25 @@ impl Simulation {
     /// all of it is here, because a call would be a fifth of the work. Gives whether rows may have been written.
     #[inline(always)]
     fn transmit_place(&mut self, link: u32, (at, size): (u32, u16), to: u32) -> bool {
-        let now = self.now;
-        let state = &mut self.links[link as usize];
-        if !state.link.is_idle(now) {
+        if !self.links[link as usize].link.is_idle(self.now) {
             self.transmit_in_turn(link, (at, size), to);
             return true;
         }
+        self.transmit_at_once(link, (at, size), to);
+        false
+    }
+
+    /// [`Simulation::transmit_place`] over an idle link, whose packets need no more than its rate and delay.
+    #[inline(always)]
+    fn transmit_at_once(&mut self, link: u32, (at, size): (u32, u16), to: u32) {
+        let now = self.now;
+        let state = &mut self.links[link as usize];
         let served = state.link.serve_at_once(size, now);
         let delay = state.delay(&self.topology, &mut self.ground, to, served.departure);
         let (arrival, is_alone) = state.link.put_served(&mut self.pool, (at, size), now, (&served, false), delay);
         if is_alone {
             self.await_event(link, arrival, now);
         }
-        false
     }
 
     /// [`Simulation::transmit_place`] where the packet may have to wait.
@@ -609,7 +615,11 @@ impl Simulation {
         if !state.link.is_steady() {
             match &self.part {
                 Some(_) if state.link.hands_over() => return self.hand_over(link, (at, size), to),
-                Some(part) if state.link.is_steady_within() && !part.crosses(link, to) => {}
+                Some(part) if state.link.is_steady_within() && !part.crosses(link, to) => {
+                    if state.link.is_idle_within(now) {
+                        return self.transmit_at_once(link, (at, size), to);
+                    }
+                }
                 _ => {
                     let packet = self.pool.take(at);
                     return self.transmit_specially(link, &packet);
@@ -725,6 +735,7 @@ impl Simulation {
     }
 
     fn on_grid(&mut self) {
+        self.handles_event_of_all();
         self.record_grid();
         if let Some(step) = self.recorder.grid {
             self.events.arm(self.slots.grid, self.now + step, Time::MAX);

@@ -14,18 +14,10 @@ pub struct Event {
     pub slot: u32,
 }
 
-impl Event {
-    /// The event as a number: earlier ones have smaller numbers.
-    #[inline]
-    pub fn order(self) -> u128 {
-        Key::new(self.time, self.scheduled, self.slot).0
-    }
-}
-
 /// An event as a number of the same order: 52 bits of time, 52 of the scheduling time, 24 of the slot. Times beyond
 /// the longest run are never reached, so they may all be the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Key(pub u128);
+pub struct Key(pub u128);
 
 impl Key {
     /// After every event.

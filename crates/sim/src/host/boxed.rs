@@ -201,7 +201,8 @@ impl Simulation {
             }
         }
         self.send_of_host(flow_id, side);
-        if has_more || !self.payloads.facts.is_empty() || (side == Side::Source && self.part.is_some()) {
+        let is_remembered = || side == Side::Source && self.part.as_ref().is_some_and(|part| part.remembers(flow_id));
+        if has_more || !self.payloads.facts.is_empty() || is_remembered() {
             return self.follow_further(flow_id, side, timeout, has_more);
         }
         if is_sooner {

@@ -4,7 +4,8 @@
 //! The near end keeps a copy on the link until the arrival, so that it can tell what is on the link. Most links hand
 //! packets over earlier, as they are accepted, and keep only those that wait.
 
-use super::{Entry, Link};
+use super::Link;
+use crate::packet::Packet;
 use crate::pool::{Entries, Front, Pool};
 use crate::trace::Served;
 use skyhop_base::Time;
@@ -121,14 +122,14 @@ impl Link {
         self.deferred.as_ref().is_some_and(|deferred| deferred.packets() > 0)
     }
 
-    /// At the far end: a packet is on the link. Gives its arrival and the start of its service if it is the only one.
-    pub fn receive(&mut self, pool: &mut Pool, entry: &Entry) -> Option<(Time, Time)> {
+    /// At the far end: a packet, whose service begins and which arrives at these times, is on the link. Gives whether
+    /// it is the only one.
+    pub fn receive(&mut self, pool: &mut Pool, packet: &Packet, [start, arrival]: [Time; 2]) -> bool {
         debug_assert!(
-            self.front.iter(pool).last().is_none_or(|last| last.arrival <= entry.arrival),
-            "overtaken: {entry:?}"
+            self.front.iter(pool).last().is_none_or(|last| last.arrival <= arrival),
+            "{packet:?} overtakes with an arrival at {arrival:?}"
         );
         self.waiting_bytes = 0;
-        let is_alone = self.line_mut().push_back(pool, &entry.packet, [entry.start, entry.arrival]);
-        is_alone.then_some((entry.arrival, entry.start))
+        self.line_mut().push_back(pool, packet, [start, arrival])
     }
 }

@@ -30,7 +30,7 @@ use horizon::{Horizons, Mailboxes, Schedule};
 pub(crate) use part::Part;
 use plan::{Plan, Wish};
 use skyhop_base::{Duration, Index, Time};
-use skyhop_topology::{LinkKind, NodeId};
+use skyhop_topology::{LinkId, LinkKind, NodeId};
 use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -38,7 +38,7 @@ use std::time::Instant;
 use workers::Workers;
 
 /// Delays between satellites are looked at anew after so long.
-const LOOKS_AGAIN: Duration = Duration::from_millis(50);
+const LOOKS_AGAIN: Duration = Duration::from_millis(250);
 /// No two bodies about the Earth approach each other faster than twice its escape speed, 11.2 km/s: so much of a delay
 /// can go in a unit of time.
 const SHRINKS: f64 = 2.0 * 11.2 / 299_792.0;
@@ -68,6 +68,10 @@ pub struct Division {
     /// Where one thread runs all parts: how long the run would take if each part had a core, in the time of an event.
     /// A part waits where others have not come far enough.
     pub critical_events: u64,
+    /// How long threads have waited for each other, all of them together.
+    pub waited: std::time::Duration,
+    /// How often a single thread took over all parts, because the threads mostly waited.
+    pub rests: u64,
 }
 
 /// A run on one or several threads. The same specification and seed give the same records, however many there are.
@@ -269,7 +273,10 @@ impl Execution {
             }
         }
         self.division.windows += count;
+        self.division.waited += waited;
+        let rested = self.crowd.rests();
         self.crowd.note(threads, waited, begin.elapsed());
+        self.division.rests += u64::from(!rested && self.crowd.rests());
         !goes_on
     }
 
@@ -553,10 +560,8 @@ impl Simulation {
         if all.moves {
             valid_until = at.saturating_add(LOOKS_AGAIN);
             let drift = LOOKS_AGAIN.as_secs_f64() * SHRINKS;
-            for (id, link) in self.topology.links().enumerated() {
-                if link.kind != LinkKind::Isl || part.is_elsewhere(link.from.as_u32()) {
-                    continue;
-                }
+            for &id in &part.own_isls {
+                let (id, link) = (LinkId::new(id), &self.topology.links()[LinkId::new(id)]);
                 // A link that has gone down may still send what waits.
                 let state = &self.links[id.index()].link;
                 let waits = || state.next_begin(&self.pool, at).is_some() || state.holds_deferred();
