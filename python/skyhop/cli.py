@@ -130,7 +130,7 @@ def run(
             "--threads",
             metavar="N",
             min=1,
-            help="Cores that share the run: parts of its network where it can be cut, else the routes. Same records.",
+            help="Cores that share the run: its network where that pays, otherwise renewals of routes. Same records.",
         ),
     ] = 1,
 ) -> None:

@@ -9,6 +9,7 @@ use crate::simulation::Simulation;
 use crate::spec::OnDown;
 use skyhop_base::{Duration, Index, Time};
 use skyhop_topology::{Change, Handover, HandoverKind, Hop, LinkId, LinkKind, NodeId, NodeKind, Why};
+use std::time::Instant;
 
 /// Places within a check of the sky: packets that waited for a link are released first, …
 const AFTER_RELEASES: u64 = 1 << 40;
@@ -28,6 +29,7 @@ struct Displaced {
 impl Simulation {
     /// The instant of a check: links may change, terminals may move on to another satellite.
     pub(crate) fn on_topology(&mut self) {
+        let begin = self.part.is_some().then(Instant::now);
         self.handles_event_of_all();
         let mut changes = std::mem::take(&mut self.changes);
         changes.clear();
@@ -67,8 +69,8 @@ impl Simulation {
         }
         self.changes = changes;
         self.arm_topology();
-        if let Some(part) = &mut self.part {
-            part.sky_has_changed();
+        if let (Some(part), Some(begin)) = (&mut self.part, begin) {
+            part.sky_has_changed(begin);
         }
     }
 

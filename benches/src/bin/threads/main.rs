@@ -5,14 +5,14 @@
 //! gives the ratio of the pieces during which they had it. `--parts N` divides the network into so many parts, even if
 //! that does not pay. With `--project 2,16,64` one thread runs so many parts in turn, and the program computes from the
 //! events of each step when so many cores would be done, each with one part. All events over this time bound the gain.
-//! A renewal of the sky is one event, which each part has.
+//! Each part renews the sky and the routes by itself, so a second bound has the time of renewals on each core.
 
 #![forbid(unsafe_code)]
 
 mod cores;
 
 use cores::{Partner, Place, median};
-use skyhop_base::{Duration, Time};
+use skyhop_base::Time;
 use skyhop_scenario::{Override, Scenario};
 use skyhop_sim::{Division, Execution, Records};
 use std::path::PathBuf;
@@ -143,8 +143,9 @@ fn report(arguments: &Arguments) -> Result<(), String> {
         let read = Scenario::from_file(path, &arguments.overrides);
         let scenario = read.map_err(|problems| problems.to_string())?;
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        let whole_s = if arguments.project.is_empty() { 0.0 } else { timed(&scenario, 1, None, None)?.run_s };
         for &parts in &arguments.project {
-            project(&scenario, &name, parts)?;
+            project(&scenario, &name, parts, whole_s)?;
         }
         if arguments.project.is_empty() {
             compare(&scenario, &name, arguments)?;
@@ -216,21 +217,27 @@ fn compare_on(place: Place, name: &str, threads: usize, alone: &[Vec<Piece>], se
     }
 }
 
-fn project(scenario: &Scenario, name: &str, parts: usize) -> Result<(), String> {
+/// Prints how many times as fast a run would be if each of its parts had a core: a bound from its events, and one with
+/// the time of renewals of the sky, which no number of parts shortens.
+fn project(scenario: &Scenario, name: &str, parts: usize, whole_s: f64) -> Result<(), String> {
     let run = timed(scenario, 1, Some(parts), None)?;
-    let Division { parts, reason, windows, critical_events, .. } = &run.division;
+    let Division { parts, reason, windows, critical_events, renewed, .. } = &run.division;
     if *parts == 1 {
         println!("{name}: one part{}", reason.as_ref().map_or_else(String::new, |reason| format!(", for {reason}")));
         return Ok(());
     }
-    let per_window = scenario.duration.as_secs_f64() / *windows as f64;
+    let events = run.records.events as f64;
+    let by_events = events / *critical_events as f64;
+    let renewed_s = renewed.as_secs_f64();
     println!(
-        "{name}: {parts} parts, {windows} windows of {:.3} ms, {:.0} events a window in the time of {:.0}: at \
-         most {:.1} times as fast ({:.2} s on one thread)",
-        Duration::from_secs_f64(per_window).as_secs_f64() * 1e3,
-        run.records.events as f64 / *windows as f64,
+        "{name}: {parts} parts, {windows} windows of {:.3} ms, {:.0} events a window in the time of {:.0}: at most \
+         {by_events:.1} times as fast. In each part renewals of the sky take {:.1} % of the {whole_s:.2} s of one \
+         part: at most {:.1} times as fast ({:.2} s for all parts on one thread)",
+        scenario.duration.as_secs_f64() * 1e3 / *windows as f64,
+        events / *windows as f64,
         *critical_events as f64 / *windows as f64,
-        run.records.events as f64 / *critical_events as f64,
+        100.0 * renewed_s / whole_s,
+        whole_s / (renewed_s + (whole_s - renewed_s) / by_events),
         run.run_s,
     );
     Ok(())

@@ -72,6 +72,8 @@ pub struct Division {
     pub waited: std::time::Duration,
     /// How often a single thread took over all parts, because the threads mostly waited.
     pub rests: u64,
+    /// How long the first part has renewed the sky and the routes. Every part does so, whatever their number.
+    pub renewed: std::time::Duration,
 }
 
 /// A run on one or several threads. The same specification and seed give the same records, however many there are.
@@ -109,7 +111,7 @@ struct Lookahead {
 }
 
 impl Execution {
-    /// A run of `spec` on so many threads, or on one where the network cannot be cut or a cut would not pay:
+    /// A run of `spec` on so many threads, or on one where the network cannot be divided or a division would not pay:
     /// [`Execution::division`] says why.
     ///
     /// # Errors
@@ -277,6 +279,7 @@ impl Execution {
         let rested = self.crowd.rests();
         self.crowd.note(threads, waited, begin.elapsed());
         self.division.rests += u64::from(!rested && self.crowd.rests());
+        self.division.renewed = self.parts[0].part.as_ref().map(|part| part.renewed()).unwrap_or_default();
         !goes_on
     }
 
@@ -722,7 +725,7 @@ mod tests {
         let execution = Execution::new(&row(), 1, 4).unwrap();
         let Division { threads, parts, reason, .. } = execution.division();
         assert_eq!((*threads, *parts), (1, 1));
-        assert!(reason.as_deref().is_some_and(|reason| reason.starts_with("a cut would not pay")), "{reason:?}");
+        assert!(reason.as_deref().is_some_and(|reason| reason.starts_with("a division would not pay")), "{reason:?}");
         assert_eq!(Execution::new(&row(), 1, 1).unwrap().division().reason, None);
     }
 }

@@ -25,6 +25,7 @@ use skyhop_topology::{LinkId, LinkKind, NetworkLink, NodeId, NodeKind};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 
 /// A packet on its way to another part. The other part's core fetches it from this one's cache, so it has one line.
 #[derive(Debug)]
@@ -202,6 +203,8 @@ pub(crate) struct Part {
     until_look: u32,
     /// Events that the whole run does not have, or that another part counts.
     pub uncounted: u64,
+    /// How long renewals of the sky and the routes have taken.
+    renewed: std::time::Duration,
     /// Flows of whose source a sink elsewhere may tell events.
     remembers: Vec<bool>,
     remembered: VecDeque<Remembered>,
@@ -322,8 +325,14 @@ impl Part {
         self.memory.iter().map(|bytes| bytes.load(Ordering::Relaxed)).sum()
     }
 
-    pub fn sky_has_changed(&mut self) {
+    /// Sky and routes have been renewed, since `begin`.
+    pub fn sky_has_changed(&mut self, begin: Instant) {
         self.sky_changed = true;
+        self.renewed += begin.elapsed();
+    }
+
+    pub fn renewed(&self) -> std::time::Duration {
+        self.renewed
     }
 
     #[inline]
@@ -433,6 +442,7 @@ impl Simulation {
             merged: Merged::default(),
             until_look: BETWEEN_LOOKS,
             uncounted: 0,
+            renewed: std::time::Duration::ZERO,
             last_remembered: vec![(None, None); if remembers.contains(&true) { self.flows.len() } else { 0 }],
             remembers,
             remembered: VecDeque::new(),
@@ -664,8 +674,8 @@ impl Simulation {
 
     /// Takes in what another part has sent.
     pub(crate) fn take_in(&mut self, mail: &mut Mail) {
-        // Another core has written these lines. Fetched in a loop that does nothing else, several come at the same time;
-        // below, each would be waited for: 7 % of a run over GEO.
+        // Another core has written these lines. In a loop that does nothing else, the processor fetches several of them
+        // at a time. Below it would wait for each: 7 % of a run over GEO.
         std::hint::black_box(mail.crossings.iter().fold(0, |all, crossing| all ^ crossing.link));
         let mut cargo = mail.cargo.drain(..);
         for Crossing { packet, start, arrival, link, lost, has_cargo } in &mut mail.crossings {

@@ -125,8 +125,10 @@ pub(crate) fn plan(simulation: &Simulation, spec: &SimulationSpec, wish: Wish) -
     };
     if !wish.always && alone_ns < LEAST_GAIN * cost {
         let (ms, hops) = (lookahead.as_secs_f64() * 1e3, survey.hops * lookahead.as_secs_f64());
+        let (parts, gain) = (plan.parts, alone_ns / cost);
         return Err(format!(
-            "a cut would not pay: about {hops:.0} packet-hops fall in a lookahead of {ms:.3} ms, or one part has most"
+            "a division would not pay: {parts} parts are estimated to run {gain:.2} times as fast as one thread, with \
+             {hops:.0} packet-hops in a lookahead of {ms:.3} ms, and Skyhop divides from {LEAST_GAIN} times on"
         ));
     }
     Ok(plan)
