@@ -1,4 +1,4 @@
-"""Fits what transfers show of a loaded link: `rates`, `rate_correlation`, `allowance`, `loss` and `outage`."""
+"""Fits what transfers show of a loaded link: `rates`, `rate_correlation`, `allowance`, `loss`, `fades` and `outage`."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ class CapacityFit:
     slots: int
     """Slots that tell rates."""
     loss: float
-    """Share of datagrams lost between edges, where the link was not full."""
+    """Share of datagrams lost between edges, where the link was not full; with `fades_loss` beside fades."""
     outage_ms: tuple[float, ...]
-    """Evenly spaced quantiles of the time whose datagrams an edge loses beyond `loss`, in ms."""
+    """Evenly spaced quantiles of the time whose datagrams an edge loses beyond `loss` and fades, in ms."""
     edges: int
     notes: tuple[str, ...]
     """What a reader must know of transfers that tell less than they seem to."""
@@ -67,8 +67,7 @@ class CapacityFit:
     loss_quantiles: tuple[float, ...] = ()
     """Evenly spaced quantiles of the loss of a slot; empty where chance explains how slots differ."""
     fades_every_s: float = math.nan
-    """Mean time from the begin of a fade to that of the next; NaN where none are claimed. Then `loss` is that beside
-    fades."""
+    """Mean time from the begin of a fade to that of the next; NaN where none are claimed."""
     fades_length_ms: float = math.nan
     fades_loss: tuple[float, ...] = ()
     """Evenly spaced quantiles of the loss in a fade, or the one loss of all; empty where none are claimed."""

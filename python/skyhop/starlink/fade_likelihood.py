@@ -6,8 +6,8 @@ from a lognormal distribution. Beside fades there are losses in clumps: without 
 packets has a beta-binomial distribution, whose variance is c times that of independent losses.
 
 The time that a fade has lasted at the begin of an interval is the hidden state, so the likelihood is that of a hidden
-Markov model (L. R. Rabiner, Proceedings of the IEEE 77, 1989) with known lengths of stay. Fades begin in the middle of
-parts of an interval; the part of an interval that a fade covers follows exactly from its length.
+Markov model (L. R. Rabiner, Proceedings of the IEEE 77, 1989) with known lengths of stay. This time is known to a part
+of an interval, and the share of an interval that a fade covers is the mean over such a part.
 """
 
 from __future__ import annotations
@@ -114,48 +114,51 @@ def without_fades(rows: Rows, factor: Floats, beside: Floats, clump: Floats) -> 
     return np.stack([each[:, place, pair].sum(axis=1) for place, pair in zip(of.ravel(), rows.pair, strict=True)], 1)
 
 
-def parts(length_s: float, width_s: float, fine: bool) -> int:
+def parts(length_s: float, width_s: float, near_s: float) -> int:
     """In how many parts of an interval a fade may begin: the more, the shorter it is.
 
-    Fewer parts make short fades a little too short: fades of 150 ms in intervals of 100 ms by 3 % with 4 parts.
+    Lengths that are compared have the same number, that of `near_s`; 0 stands for a search, which needs fewer.
     """
-    of = length_s / width_s
-    if of < 2:
-        return max(8, math.ceil(2.5 / of)) if fine else max(4, math.ceil(1.5 / of))
-    return (5 if of < 6 else 3 if of < 15 else 2) if fine else 3 if of < 6 else 2
+    of = (near_s or length_s) / width_s
+    if near_s:
+        usual, least = 5 if of < 2 else 4 if of < 6 else 3 if of < 15 else 2, 2.5
+    else:
+        usual, least = 4 if of < 2 else 3 if of < 6 else 2, 1.5
+    return max(usual, math.ceil(least * width_s / length_s))
 
 
-def with_fades(
-    rows: Rows, factor: Floats, values: Values, length_s: float, deviation: float, *, fine: bool = True
-) -> Floats:
+def with_fades(rows: Rows, factor: Floats, values: Values, length_s: float, deviation: float, near_s: float) -> Floats:
     """Logarithm of the likelihood of each row (columns) for each model (rows).
 
     `factor` is the loss of each row beside fades over that of `values`.
     """
-    return traced(rows, factor, values, length_s, deviation, fine)[0]
+    return traced(rows, factor, values, length_s, deviation, near_s)[0]
 
 
 def traced(
-    rows: Rows, factor: Floats, values: Values, length_s: float, deviation: float, fine: bool = True
+    rows: Rows, factor: Floats, values: Values, length_s: float, deviation: float, near_s: float
 ) -> tuple[Floats, list[Floats]]:
     """The same, and of each border between intervals the logarithm of a joint probability (rows, models).
 
     It is that of all intervals before the border and of no fade across the border.
     """
-    width, among = rows.width_s, parts(length_s, rows.width_s, fine)
+    width, among = rows.width_s, parts(length_s, rows.width_s, near_s)
     step = width / among
-    held = (np.arange(max(math.ceil(length_s / step - 0.5), 0)) + 0.5) * step
-    count = held.size
-    # Shares of an interval that a fade covers: one that lasts, one that begins, one that ends while another begins.
-    lasts = np.minimum(width, length_s - held) / width
-    begins = np.minimum(length_s, width - (np.arange(among) + 0.5) * step) / width
-    both = np.minimum(1.0, lasts + np.where(lasts < 1, begins.mean(), 0.0))
-    # A fade that begins in one of the first parts may end in the same interval.
-    ends = max(among - count, 0)
-    begins = np.concatenate([[min(length_s / width, 1.0)], begins[ends:]])
-    covered, column = np.unique(np.round(np.concatenate([[0.0], lasts, begins, both]), 9), return_inverse=True)
-    column = column.ravel()
-    of_last, of_begin, of_both = np.split(column[1:], [count, count + begins.size])
+    # States: which part of the time a fade has lasted for, and the share of that part in which it still lasts.
+    count = math.ceil(length_s / step - 1e-9)
+    number = np.arange(count)
+    lasts = np.minimum(length_s / step - number, 1.0)
+    later = np.append(lasts, np.zeros(among))[among:][:count]
+    stays = later / lasts
+    # Shares of an interval that a fade covers: one that ends in it, one that begins in it, one that does both, and one
+    # that ends while another begins.
+    ends = np.clip((length_s - (number + (later + lasts) / 2) * step) / width, 0.0, 1.0)
+    begins = (number + lasts / 2)[:among] * step / width
+    most = min(length_s / width, 1.0)
+    both = stays + (1 - stays) * np.minimum(1.0, ends + (begins.mean() if most == 1.0 else most))
+    shares = np.concatenate([[0.0, 1.0, most], ends, begins, both])
+    covered, column = np.unique(np.round(shares, 9), return_inverse=True)
+    of_one, of_end, of_begin, of_both = np.split(column.ravel(), [3, 3 + count, 3 + count + begins.size])
 
     level, of_row = np.unique(factor, return_inverse=True)
     of_row = of_row.ravel()
@@ -171,13 +174,12 @@ def traced(
     offsets = np.concatenate([top[..., 0, 0], np.zeros((level.size, 1, values.per_s.size))], axis=1)
 
     none_begins = np.exp(-values.per_s * width)
-    # The last one that begins in an interval does so in this part.
-    last = np.exp(-values.per_s[:, None] * (width - (np.arange(among) + 1) * step))
-    last = last * -np.expm1(-values.per_s * step)[:, None]
-    last = np.concatenate([last[:, :ends].sum(axis=1, keepdims=True), last[:, ends:]], axis=1)
-    goes_on = among - 1 - np.arange(ends, among)
+    # The last one that begins in an interval does so in this part, counted from the end, and still lasts at the end.
+    often = values.per_s[:, None] * step
+    begun_here = np.exp(-often * number[:among]) * -np.expm1(-often) * lasts[:among]
+    inside = np.maximum(1 - none_begins - begun_here.sum(axis=1), 0.0)
     size = (rows.pair.shape[0], values.per_s.size)
-    past = np.exp(-values.per_s[:, None] * np.arange(count) * step) * -np.expm1(-values.per_s[:, None] * step)
+    past = np.exp(-often * number) * -np.expm1(-often) * lasts
     free = np.broadcast_to(1 - past.sum(axis=1), size).copy()
     fading = np.broadcast_to(past[:, None, :] / factors.size, (*size, factors.size, count)).copy()
     found = np.zeros(size)
@@ -185,15 +187,18 @@ def traced(
     for time in range(rows.pair.shape[1]):
         pair = rows.pair[:, time]
         seen = table[of_row, pair]
-        lasting = fading * seen[..., of_last]
-        anew = (fading * seen[..., of_both]).sum(axis=3) if count else np.zeros((*size, factors.size))
-        begun = (free[:, :, None, None] / factors.size * seen[..., of_begin] + anew[..., None]) * last[:, None, :]
-        ended = lasting[..., max(count - among, 0) :].sum(axis=(2, 3))
-        free = (free * seen[..., 0, column[0]] + ended) * none_begins + begun[..., 0].sum(axis=2)
-        fading = np.zeros_like(fading)
+        ended = (fading * seen[..., of_end] * (1 - stays)).sum(axis=(2, 3))
+        anew = (fading * seen[..., of_both]).sum(axis=3)
+        fresh = free[:, :, None] / factors.size
+        within = ((fresh * seen[..., of_one[2]] + anew).sum(axis=2)) * inside
+        begun = (fresh[..., None] * seen[..., of_begin] + anew[..., None]) * begun_here[:, None, :]
+        free = (free * seen[..., 0, of_one[0]] + ended) * none_begins + within
+        kept = fading
+        fading = np.zeros_like(kept)
         if count > among:
-            fading[..., among:] = lasting[..., :-among] * none_begins[:, None, None]
-        fading[..., goes_on] += begun[..., 1:]
+            goes_on = kept[..., :-among] * stays[:-among] * seen[..., of_one[1], None]
+            fading[..., among:] = goes_on * none_begins[:, None, None]
+        fading[..., :among] += begun
         total = free + fading.sum(axis=(2, 3))
         free /= total
         fading /= total[..., None, None]
@@ -208,9 +213,9 @@ def untouched(rows: Rows, factor: Floats, values: Values, length_s: float, devia
     Fades have the same distribution in reversed time, and given that none crosses a border, those before are
     independent of those after. So the likelihood of both sides of an interval is found from either end.
     """
-    total, before = traced(rows, factor, values, length_s, deviation)
+    total, before = traced(rows, factor, values, length_s, deviation, length_s)
     # Behind the end of a row is nothing, so it may as well stand before its begin.
-    _, after = traced(replace(rows, pair=rows.pair[:, ::-1]), factor, values, length_s, deviation)
+    _, after = traced(replace(rows, pair=rows.pair[:, ::-1]), factor, values, length_s, deviation, length_s)
     alone = emissions(rows.pairs, np.zeros(1), values.beside * factor[:, None], np.zeros((factor.size, 1)),
                       np.broadcast_to(values.clump, (factor.size, 1)))[:, 0, :, 0]  # fmt: skip
     alone = np.take_along_axis(np.concatenate([alone, np.zeros((factor.size, 1))], axis=1), rows.pair, axis=1)
@@ -262,7 +267,7 @@ def memoryless(rows: Rows, factor: Floats, values: Values, length_s: Floats) -> 
         total = goes_on + ends
         free, fading = ends / total, goes_on / total
         found += np.log(total) + offsets[of_row, pair]
-    return found.T
+    return np.asarray(found.T)
 
 
 def bounded(logs: Floats, share: float, length_s: float) -> Values:

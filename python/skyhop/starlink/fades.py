@@ -119,13 +119,15 @@ class Found:
     """The loss beside fades of each row over that of all, for each group of rows."""
     width_s: float
     """The shortest interval."""
+    near_s: float
+    """The length by which intervals were divided."""
 
     groups: tuple[Rows, ...]
 
     def each(self, logs: Floats, length_s: float) -> Floats:
         """Logarithm of the likelihood of each row (columns) for each model (rows)."""
         search = _Search(self.groups)
-        search.factor, search.fine = self.factor, True
+        search.factor, search.near_s = self.factor, self.near_s
         return search.each(logs, length_s, self.best.deviation)
 
     def beside(self, placed: Sequence[Placed], lost: Floats, packets: Floats) -> Floats:
@@ -264,13 +266,13 @@ class _Search:
         self.share = float(lost / sent)
         self.width_s = min(one.width_s for one in groups)
         self.shortest_s = _SHORTEST * self.width_s
-        self.fine = False
+        self.near_s = 0.0
 
     def each(self, logs: Floats, length_s: float, deviation: float) -> Floats:
         """Logarithm of the likelihood of each row of all groups (columns) for each model (rows)."""
         values = model.bounded(logs, self.share, length_s)
         found = [
-            model.with_fades(one, factor, values, length_s, deviation, fine=self.fine)
+            model.with_fades(one, factor, values, length_s, deviation, self.near_s)
             for one, factor in zip(self.groups, self.factor, strict=True)
         ]
         return np.concatenate(found, axis=1)
@@ -556,14 +558,16 @@ def find(groups: Sequence[Rows]) -> Found:
         if other.likelihood <= best.likelihood + (_DEVIATES if best.deviation == 0 else 0):
             break
         best = other
-    search.fine = True
+    search.near_s = best.length_s
     profile = search.profile(best)
     length_s = _highest(profile)
     best = search.climb(_most_likely(profile).logs, length_s, best.deviation, _LAST_STEPS)
     factor = search.factor
     memoryless = search.memoryless(best) - best.likelihood
     gain, between_s = best.likelihood - _none(groups), _between(profile)
-    return Found(best, gain, tuple(profile), between_s, memoryless, factor, search.width_s, tuple(groups))
+    return Found(
+        best, gain, tuple(profile), between_s, memoryless, factor, search.width_s, search.near_s, tuple(groups)
+    )
 
 
 def _most_likely(every: Sequence[Fitted]) -> Fitted:
