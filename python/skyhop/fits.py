@@ -54,8 +54,8 @@ def starlink(
             "--loaded",
             metavar="FILE",
             help="JSON of iperf3, one direction: BBR, several flows or UDP that fill the link: fit `rates`, "
-            "`rate_correlation` and `allowance`; UDP at a rate that the link carries: fit `loss` and `outage`. Repeat "
-            "it for more.",
+            "`rate_correlation` and `allowance`; UDP at a rate that the link carries: fit `loss`, `outage` and "
+            "`fades` (intervals of 0.1 s). Repeat it for more.",
             show_default=False,
         ),
     ] = None,
@@ -73,7 +73,7 @@ def starlink(
 ) -> None:
     """Fit the profile `starlink` to recordings: a table for a scenario, with the intervals in comments.
 
-    Round trips give its delays, opportunities its grants, transfers its hours, rates, allowance and losses.
+    Round trips give its delays, opportunities its grants, transfers its hours, rates, allowance, losses and fades.
     """
     from skyhop.starlink import (
         capacity_table,

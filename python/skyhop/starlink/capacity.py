@@ -1,4 +1,4 @@
-"""Fits what transfers show of a loaded link: `rates`, `rate_correlation`, `allowance`, `loss` and `outage`."""
+"""Fits what transfers show of a loaded link: `rates`, `rate_correlation`, `allowance`, `loss`, `fades` and `outage`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from skyhop.starlink import allowance, losses
+from skyhop.starlink import allowance, fades, losses
 from skyhop.starlink.allowance import LEAST_PACKETS, NEAR_S, Bools
 from skyhop.starlink.chains import Chains, neighbours
 from skyhop.starlink.estimating import evenly_spaced
@@ -53,9 +53,9 @@ class CapacityFit:
     slots: int
     """Slots that tell rates."""
     loss: float
-    """Share of datagrams lost between edges, where the link was not full."""
+    """Share of datagrams lost between edges, where the link was not full; with `fades_loss` beside fades."""
     outage_ms: tuple[float, ...]
-    """Evenly spaced quantiles of the time whose datagrams an edge loses beyond `loss`, in ms."""
+    """Evenly spaced quantiles of the time whose datagrams an edge loses beyond `loss` and fades, in ms."""
     edges: int
     notes: tuple[str, ...]
     """What a reader must know of transfers that tell less than they seem to."""
@@ -66,6 +66,11 @@ class CapacityFit:
     """Its volume in 10⁶ bytes, likewise."""
     loss_quantiles: tuple[float, ...] = ()
     """Evenly spaced quantiles of the loss of a slot; empty where chance explains how slots differ."""
+    fades_every_s: float = math.nan
+    """Mean time from the begin of a fade to that of the next; NaN where none are claimed."""
+    fades_length_ms: float = math.nan
+    fades_loss: tuple[float, ...] = ()
+    """Evenly spaced quantiles of the loss in a fade, or the one loss of all; empty where none are claimed."""
 
 
 @dataclass(frozen=True)
@@ -149,18 +154,26 @@ def fit_capacity(transfers: Sequence[Transfer], *, draws: int = 200, seed: int =
         if slots.silent:
             notes.append(f"{one.name}: nothing arrived in {slots.silent} slots. They are left out: see `obstructed`.")
     free = np.concatenate([np.full(one.rate.size, one.is_carried) for one in every])
-    loss, told = math.nan, losses.Told()
+    loss, told, faded = math.nan, losses.Told(), fades.Told()
     outages: tuple[float, ...] = ()
     if packets[free].sum() >= LEAST_PACKETS:
-        loss = float(lost[free].sum() / packets[free].sum())
-        shares = np.stack([lost[free], packets[free]], axis=1)
-        parameters.append(_parameter("loss between edges", _share, shares, 1, draws, generator))
         # A double tells milliseconds at such places.
         apart = np.array([[1e9], [0], [0], [0]])
         streams = [one.each + n * apart for n, one in enumerate(every) if one.is_carried]
-        told = losses.tell(*np.concatenate(streams, axis=1), draws=draws, generator=generator)
-        parameters += told.parameters
-        notes += filter(None, [told.note])
+        place, lengths_s, lost_each, packets_each = np.concatenate(streams, axis=1)
+        # Draws of its own, so that a fit without fades has the same intervals as before.
+        own = np.random.Generator(np.random.PCG64([seed, 1]))
+        faded = fades.tell(place, lengths_s, lost_each, packets_each, draws=draws, generator=own)
+        shares, name = np.stack([lost[free], packets[free]], axis=1), "loss between edges"
+        if faded.rest is not None:
+            # What fades lose does not count twice.
+            lost_each, name = faded.rest, "loss between edges, beside fades"
+            shares = _of_slots(place, lost_each, packets_each)
+        loss = _share(shares)
+        parameters.append(_parameter(name, _share, shares, 1, draws, generator))
+        told = losses.tell(place, lengths_s, lost_each, packets_each, draws=draws, generator=generator)
+        parameters += (*told.parameters, *faded.parameters)
+        notes += filter(None, [told.note, faded.note])
     if outage.size >= LEAST_EDGES:
         outages = tuple(round(float(value), 1) for value in evenly_spaced(_without_chance(outage), outage.size))
         parameters.append(
@@ -182,7 +195,8 @@ def fit_capacity(transfers: Sequence[Transfer], *, draws: int = 200, seed: int =
         unknown=unknown, slots=rate.size if rates else 0,
         loss=loss, outage_ms=outages, edges=outage.size, notes=tuple(notes), parameters=tuple(parameters),
         allowance_mbps=round(bucket.rate_mbps, 3), allowance_mb=round(bucket.volume_mb, 2),
-        loss_quantiles=told.quantiles,
+        loss_quantiles=told.quantiles, fades_every_s=float(f"{faded.every_s:.3g}"),
+        fades_length_ms=float(f"{1e3 * faded.length_s:.3g}"), fades_loss=faded.loss,
     )  # fmt: skip
 
 
@@ -212,6 +226,11 @@ def capacity_table(found: CapacityFit) -> str:
         lines.append("loss = [" + ", ".join(f"{value:g}" for value in found.loss_quantiles) + "]")
     elif not math.isnan(found.loss):
         lines.append(f"loss = {found.loss:.3g}")
+    if found.fades_loss:
+        said = ", ".join(f"{value:g}" for value in found.fades_loss)
+        said = said if len(found.fades_loss) == 1 else f"[{said}]"
+        every, length = f"{found.fades_every_s:g} s", f"{found.fades_length_ms:g} ms"
+        lines.append(f'fades = {{ every = "{every}", length = "{length}", loss = {said} }}')
     if found.outage_ms:
         # What edges lose is all in the outage.
         lines += ["outage = [" + ", ".join(f'"{value:g} ms"' for value in found.outage_ms) + "]", "edge_loss = [0, 0]"]
@@ -339,6 +358,12 @@ def _parameter(
     for _ in range(draws):
         drawn.append(of(values[drawn_places(len(values), run, generator)]))
     return Parameter(name, of(values), *interval(drawn, len(values) / run))
+
+
+def _of_slots(place: Floats, lost: Floats, packets: Floats) -> Floats:
+    """Packets lost and packets sent, a row for each slot."""
+    _, slot = np.unique(np.floor(place), return_inverse=True)
+    return np.stack([np.bincount(slot.ravel(), weights=values) for values in (lost, packets)], axis=1)
 
 
 def _share(pairs: Floats) -> float:
