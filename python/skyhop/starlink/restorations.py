@@ -1,0 +1,615 @@
+"""Finds the token bucket behind floods that see its volume come back as a whole: `restored` of the key `allowance`.
+
+A long flood falls to the level of its bucket, rises to the rates of the slots when the volume is restored, and falls
+again after about the volume. Rates of slots that hold for minutes rise and fall, too, but at edges. So a restoration
+counts as seen only if its rise, or the fall after it, lies within a slot, and if about the same volume was carried each
+time. Where fewer than two are seen in one flood, nothing here is claimed, and `allowance` looks for a plain bucket.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import NamedTuple
+
+import numpy as np
+
+from skyhop.starlink import allowance
+from skyhop.starlink.allowance import (
+    AGREE,
+    ASIDE_S,
+    CLAIMED,
+    EXACT,
+    LEAST_GAIN,
+    LEVEL_S,
+    OFF,
+    SCATTER,
+    Allowance,
+    Bools,
+    Series,
+    differ,
+    drawn_means,
+    is_together,
+    is_told,
+    losses_of_streams,
+    mean_rate,
+    series_of,
+    slot_rows,
+    splits,
+)
+from skyhop.starlink.estimating import evenly_spaced
+from skyhop.starlink.fitting import Parameter, interval
+from skyhop.starlink.measuring import SLOT_S
+from skyhop.starlink.recordings import Floats
+from skyhop.starlink.transfers import CARRIED, Transfer
+
+#: Restorations that one flood must show.
+LEAST_SEEN = 2
+
+#: Intervals over which a level is smoothed, so that one that stands out does not end it.
+_SMOOTHED = 5
+
+#: Standard deviation of what is carried between a rise and a fall around the volume, as a share. Our choice.
+_SPREAD = AGREE / 3
+
+#: Levels that are tried, and so far apart, as a share.
+_LEVELS, _APART = 12, 0.04
+
+#: Times between restorations for quantiles; for fewer a pair is written, between which all times are as probable.
+_FOR_QUANTILES = 8
+
+#: A report begins in whole seconds and its intervals are a second long, s: a moment is known no better.
+_MOMENT_S = 1.0
+
+#: Student's t at 95 % for 1, 2, … degrees of freedom.
+_STUDENT = (6.314, 2.920, 2.353, 2.132, 2.015, 1.943, 1.895, 1.860, 1.833, 1.812)
+
+
+@dataclass(frozen=True)
+class Restoration:
+    """A moment at which the whole volume is there again."""
+
+    low_s: float
+    """It lies after this, in s from the end of the warm-up, and before `high_s`."""
+    high_s: float
+    place: int
+    """The interval that holds it, or the first one in which tokens show."""
+    is_after_others: bool = False
+    """Whether others lie between the one before and this one, at times that nothing tells."""
+    gain: float = 0.0
+    """The greatest gain of the likelihood's logarithm in a slot of its rise or of the fall after it."""
+
+    @property
+    def moment_s(self) -> float:
+        """The middle."""
+        return (self.low_s + self.high_s) / 2
+
+
+class Stretch(NamedTuple):
+    """Intervals from `first` on, before `end`."""
+
+    first: int
+    end: int
+
+
+class Carried(NamedTuple):
+    """What arrives beyond the rate of a bucket until its volume is used up."""
+
+    mbit: float
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Course:
+    """What a bucket that is restored explains of one flood."""
+
+    rate: float
+    """Of its tokens, Mbit/s."""
+    volume: float
+    """Mbit."""
+    limited: tuple[Stretch, ...]
+    """Where no tokens are left, or only those of slow slots."""
+    restorations: tuple[Restoration, ...]
+    carried: tuple[Carried, ...]
+    """Between a restoration at which no tokens were left and the next fall."""
+    gain: float
+    """By how much it raises the logarithm of the likelihood, beyond what changes in other slots would."""
+
+    @property
+    def seen(self) -> int:
+        """Restorations that a change within a slot shows."""
+        return sum(one.gain >= LEAST_GAIN for one in self.restorations)
+
+    @property
+    def is_claimed(self) -> bool:
+        """Whether the flood tells restorations."""
+        return self.gain >= CLAIMED and self.seen >= LEAST_SEEN
+
+
+def find(transfers: Sequence[Transfer], *, draws: int = 200, seed: int = 1) -> Allowance:
+    """Finds the bucket behind transfers of one direction, with its restorations if a flood shows two or more.
+
+    Without such a flood the answer is that of `allowance.find`. Then a sentence may tell why none is claimed.
+    """
+    every = [series_of(one) for one in transfers]
+    courses = [
+        course_of(each) if one.is_udp and is_told(each) else None for one, each in zip(transfers, every, strict=True)
+    ]
+    claims = {place: one for place, one in enumerate(courses) if one is not None and one.is_claimed}
+    if not claims:
+        return allowance.find(transfers, draws=draws, seed=seed)
+    bucket = _Restored(every, claims, [one.offered_mbps for one in every])
+    if against := bucket.against():
+        found = allowance.find(transfers, draws=draws, seed=seed)
+        return dataclasses.replace(found, notes=(f"{against} No restorations are claimed.", *found.notes))
+    return bucket.allowance(transfers, draws, seed)
+
+
+def course_of(series: Series) -> Course | None:
+    """The most likely bucket with restorations behind one flood; None where no level returns."""
+    best: Course | None = None
+    changes = _changes(series)
+    own = _Own(series)
+    for rate in _levels(series, changes):
+        levels = levels_of(series, rate)
+        if len(levels) < 2:
+            continue
+        for volume in _volumes(_carried(series, rate, levels)):
+            course = _course(series, own, rate, volume, levels)
+            if course is not None and (best is None or course.gain > best.gain):
+                best = course
+    if best is None:
+        return None
+    # The level and the volume as all of the flood tells them.
+    rate = mean_rate(_rows(series, best.limited))
+    volume = float(np.mean([one.mbit for one in best.carried])) if best.carried else best.volume
+    levels = levels_of(series, rate)
+    refined = _course(series, own, rate, volume, levels) if len(levels) > 1 else None
+    return best if refined is None or refined.gain < best.gain else refined
+
+
+def levels_of(series: Series, rate: float) -> tuple[Stretch, ...]:
+    """Stretches of two slots or more without intervals clearly above a rate, at which they are for a slot or more."""
+    half = _SMOOTHED // 2
+    below, at_level = (
+        np.lib.stride_tricks.sliding_window_view(np.pad(one, half, mode="edge"), _SMOOTHED).sum(axis=1) > half
+        for one in (
+            series.mbps <= (1 + 2 * SCATTER) * rate,
+            np.abs(series.mbps / rate - 1) <= 2 * SCATTER,
+        )
+    )
+    bounds = np.flatnonzero(np.diff(np.concatenate([[0], below.astype(int), [0]])))
+    found = []
+    for first, end in zip(bounds[::2].tolist(), bounds[1::2].tolist(), strict=True):
+        # A slot that is slower neither begins nor ends it, because tokens may be there.
+        level = np.flatnonzero(at_level[first:end])
+        if not level.size:
+            continue
+        one = Stretch(first + int(level[0]), first + int(level[-1]) + 1)
+        lengths = series.lengths_s[one.first : one.end]
+        if lengths.sum() >= LEVEL_S and lengths[at_level[one.first : one.end]].sum() >= SLOT_S:
+            found.append(one)
+    return tuple(found)
+
+
+class _Own:
+    """What slots are without a bucket: the mean of their intervals, a variance, and a change within."""
+
+    def __init__(self, series: Series) -> None:
+        self.gains = np.zeros(len(series.slots))
+        for number, places in enumerate(series.slots):
+            y = series.mbps[places]
+            exact = _exact(y)
+            alone = float(np.sum((y - y.mean()) ** 2)) + exact
+            split = float(splits(y, series.lengths_s[places])[1].min(initial=math.inf)) + exact
+            self.gains[number] = max(y.size / 2 * math.log(alone / split), 0.0)
+
+
+def _exact(y: Floats) -> float:
+    return y.size * (EXACT * float(y.mean())) ** 2
+
+
+def _changes(series: Series) -> list[tuple[float, float]]:
+    """The best change of each slot: what it gains, and the rate on its lower side."""
+    found = []
+    for places in series.slots:
+        y = series.mbps[places]
+        exact = _exact(y)
+        at, squares = splits(y, series.lengths_s[places])
+        if not at.size:
+            continue
+        best = int(np.argmin(squares))
+        alone = float(np.sum((y - y.mean()) ** 2)) + exact
+        gain = y.size / 2 * math.log(alone / (float(squares[best]) + exact))
+        sides = y[: at[best]], y[at[best] :]
+        lower = min(sides, key=lambda side: float(side.mean()))
+        # The median, because the change may lie within an interval.
+        if gain >= LEAST_GAIN and float(lower.mean()) > 0:
+            found.append((gain, float(np.median(lower))))
+    return sorted(found, reverse=True)
+
+
+def _levels(series: Series, changes: Sequence[tuple[float, float]]) -> list[float]:
+    """Rates that may be that of a bucket: the lower side of a change within a slot, then what stays near it."""
+    found: list[float] = []
+    for _, rate in changes:
+        if len(found) == _LEVELS:
+            break
+        near = series.mbps[np.abs(series.mbps / rate - 1) <= SCATTER]
+        if near.size:
+            rate = float(np.median(near))
+        if all(abs(rate / other - 1) > _APART for other in found):
+            found.append(rate)
+    return found
+
+
+def _carried(series: Series, rate: float, limited: Sequence[Stretch]) -> list[float]:
+    """Mbit beyond a rate before each limited stretch, from the start or the end of the one before on."""
+    excess = np.concatenate([[0.0], np.cumsum((series.mbps - rate) * series.lengths_s)])
+    begins = [0, *(one.end for one in limited[:-1])]
+    return [float(excess[one.first] - excess[begin]) for begin, one in zip(begins, limited, strict=True)]
+
+
+def _volumes(carried: Sequence[float]) -> list[float]:
+    """Volumes that may be that of the bucket: means of those that agree, of which one is after a first fall."""
+    found: list[float] = []
+    most = max(carried)
+    for one in carried:
+        if one <= AGREE * most:
+            continue
+        volume = float(np.mean([other for other in carried if abs(other / one - 1) <= AGREE]))
+        if all(abs(volume / other - 1) > _APART for other in found):
+            found.append(volume)
+    return found
+
+
+def _course(series: Series, own: _Own, rate: float, volume: float, levels: Sequence[Stretch]) -> Course | None:
+    """Follows the tokens of one bucket; None where it needs no restoration."""
+    path = _Path(series, rate, volume)
+    path.follow(levels)
+    if not path.restorations:
+        return None
+    gains, others = _gains(series, own, rate, volume, path.limited)
+    at_changes = _at_changes(series, gains, path.limited, path.restorations)
+    restorations = tuple(
+        dataclasses.replace(one, gain=gain) for one, gain in zip(path.restorations, at_changes, strict=True)
+    )
+    other = max(float(others.max()), float(np.maximum(others - LEAST_GAIN, 0.0).sum()))
+    spread = sum(((one.mbit / volume - 1) / _SPREAD) ** 2 / 2 for one in path.carried)
+    gain = float(gains.sum()) - other - spread - LEAST_GAIN * len(restorations)
+    return Course(rate, volume, tuple(path.limited), restorations, tuple(path.carried), gain)
+
+
+class _Path:
+    """Tokens that are missing over a flood, and the restorations that it needs."""
+
+    def __init__(self, series: Series, rate: float, volume: float) -> None:
+        self.series, self.rate, self.volume = series, rate, volume
+        self.beyond = np.concatenate([[0.0], np.cumsum((series.mbps - rate) * series.lengths_s)])
+        self.restorations: list[Restoration] = []
+        self.carried: list[Carried] = []
+        self.limited: list[Stretch] = []
+        #: As long as this is less than the volume, tokens are left.
+        self.missing = volume
+
+    def follow(self, levels: Sequence[Stretch]) -> None:
+        """From the start to the end of the flood, over stretches at the level."""
+        first = float(self.beyond[levels[0].first])
+        if first > (1 + AGREE) * self.volume:
+            # More than the bucket can have held: it was restored while it had tokens.
+            self._last(0, levels[0].first, first)
+        for before, after in itertools.zip_longest(levels, levels[1:]):
+            self._go_on(before, self.series.mbps.size if after is None else after.first, is_end=after is None)
+
+    def _span(self, low: int, high: int) -> tuple[float, float]:
+        """The begin of one interval, and the end of another."""
+        ends, lengths = self.series.ends_s, self.series.lengths_s
+        return float(ends[low] - lengths[low]), float(ends[high])
+
+    def _last(self, begin: int, end: int, carried: float) -> None:
+        """The last restoration of a stretch that carried more than the volume: the volume lies behind it."""
+        beyond = self.beyond[begin : end + 1]
+        low, at, high = (
+            min(begin + int(np.argmax(beyond >= beyond[-1] - share * self.volume)), end - 1)
+            for share in (1 + _SPREAD, 1, 1 - _SPREAD)
+        )
+        several = carried > (2 + AGREE) * self.volume
+        self.restorations.append(Restoration(*self._span(max(low - 1, begin), high), at, is_after_others=several))
+
+    def _go_on(self, before: Stretch, end: int, *, is_end: bool) -> None:
+        """From the begin of a stretch at the level to that of the next one, or to the end of the flood."""
+        carried = float(self.beyond[end] - self.beyond[before.end])
+        rise: int | None = None
+        if self.missing >= self.volume:
+            if carried <= AGREE * self.volume:
+                self.limited.append(Stretch(before.first, end))
+                return
+            above = np.flatnonzero(self.series.mbps[before.end : end] > (1 + 2 * SCATTER) * self.rate)
+            rise = before.end + (int(above[0]) if above.size else 0)
+            self.limited.append(Stretch(before.first, rise))
+            self.restorations.append(Restoration(*self._span(before.end - 1, rise), rise))
+            self.missing = 0.0
+        else:
+            # Tokens are left, so the level was that of slots.
+            carried = float(self.beyond[end] - self.beyond[before.first])
+        total = self.missing + carried
+        self.missing = self.volume
+        if total < (1 - AGREE) * self.volume:
+            self.missing = max(total, 0.0)
+        elif is_end:
+            # What it would have carried is not known.
+            return
+        elif total <= (1 + AGREE) * self.volume:
+            from_rise = slice(before.first if rise is None else rise, end)
+            self.carried.append(Carried(total, float(self.series.lengths_s[from_rise].sum())))
+        else:
+            self._last(before.first if rise is None else rise, end, total)
+
+
+def _gains(series: Series, own: _Own, rate: float, volume: float, limited: Sequence[Stretch]) -> tuple[Floats, Floats]:
+    """By how much the bucket raises the logarithm of the likelihood of each slot, and what another change would."""
+    is_limited, is_part, left = _states(series, rate, volume, limited)
+    gains, others = np.zeros(len(series.slots)), own.gains.copy()
+    for number, places in enumerate(series.slots):
+        if not is_limited[places].any():
+            continue
+        kept = places[~is_part[places]]
+        y, seconds, low = series.mbps[kept], series.lengths_s[kept], is_limited[kept]
+        if not y.size:
+            continue
+        exact = _exact(y)
+        alone = float(np.sum((y - y.mean()) ** 2)) + exact
+        of_slot = np.array([y[~low].mean() if not low.all() else y.mean(), math.inf])
+        limit = rate * (1 + OFF[:, None]) + left[kept]
+        # Axes: rate of the slot, level, interval.
+        expected = np.where(low, np.minimum(of_slot[:, None, None], limit), of_slot[0])
+        squares = np.sum((y - expected) ** 2, axis=-1) + exact
+        gain = y.size / 2 * np.log(alone / squares) - (OFF / SCATTER) ** 2 / 2
+        best = np.unravel_index(int(np.argmax(gain)), gain.shape)
+        aside = min(float(seconds[low].sum()), float(seconds[~low].sum())) >= ASIDE_S - 1e-6
+        # A queue of a slow slot leaves in the next one, faster than what is offered, until it is empty.
+        aside = aside and bool(low.any()) and float(y[low].mean()) < CARRIED * series.offered_mbps
+        gains[number] = gain[best] if aside else min(float(gain[best]), 0.0)
+        split = float(splits(y, seconds)[1].min(initial=math.inf)) + exact
+        others[number] = max(y.size / 2 * math.log(float(squares[best]) / split), 0.0)
+    return gains, others
+
+
+def _states(series: Series, rate: float, volume: float, limited: Sequence[Stretch]) -> tuple[Bools, Bools, Floats]:
+    """Of each interval, whether tokens limit it, whether a part of it may, and the rate that saved tokens add."""
+    is_limited, is_part = np.zeros((2, series.mbps.size), dtype=bool)
+    left = np.zeros(series.mbps.size)
+    for one in limited:
+        is_limited[one.first : one.end] = True
+    bounds = np.flatnonzero(np.diff(is_limited.astype(int))) + 1
+    is_part[bounds] = is_part[bounds - 1] = True
+    saved = 0.0
+    for n in np.flatnonzero(is_limited):
+        saved = 0.0 if n == 0 or not is_limited[n - 1] else saved
+        left[n] = saved / series.lengths_s[n]
+        saved = min(max(saved - (series.mbps[n] - rate) * series.lengths_s[n], 0.0), volume)
+    return is_limited, is_part, left
+
+
+def _at_changes(
+    series: Series, gains: Floats, limited: Sequence[Stretch], restorations: Sequence[Restoration]
+) -> list[float]:
+    """The greatest gain in the slots of the rise and of the fall of each restoration."""
+    of = np.full(series.mbps.size, -1)
+    for number, places in enumerate(series.slots):
+        of[places[0] : places[-1] + 1] = number
+    found = []
+    for one in restorations:
+        fall = next((after.first for after in limited if after.first > one.place), None)
+        slots = {int(of[n]) for n in (one.place, fall) if n is not None} - {-1}
+        found.append(max((float(gains[slot]) for slot in slots), default=0.0))
+    return found
+
+
+def gaps_of(restorations: Sequence[Restoration]) -> list[float]:
+    """Times between restorations that follow one another, s."""
+    return [
+        after.moment_s - before.moment_s
+        for before, after in itertools.pairwise(restorations)
+        if not after.is_after_others
+    ]
+
+
+def constant(floods: Sequence[Sequence[Restoration]]) -> tuple[float, float] | None:
+    """The least and the greatest time between restorations that suits all if it is always the same; None where none.
+
+    In each flood the moments are as far apart, within what is known of each.
+    """
+    least, most = 0.0, math.inf
+    for every in floods:
+        runs: list[list[Restoration]] = []
+        for one in every:
+            if one.is_after_others or not runs:
+                runs.append([])
+            runs[-1].append(one)
+        for run in runs:
+            for (n, before), (m, after) in itertools.combinations(enumerate(run), 2):
+                least = max(least, (after.low_s - before.high_s - _MOMENT_S) / (m - n))
+                most = min(most, (after.high_s - before.low_s + _MOMENT_S) / (m - n))
+    return (least, most) if least <= most else None
+
+
+def times_of(floods: Sequence[Sequence[Restoration]]) -> tuple[tuple[float, ...], Parameter]:
+    """The value of `restored` in s, one or quantiles, and the mean time between two restorations with its interval.
+
+    One value is written where all moments of a flood are as far apart, within what is known of them. Then its interval
+    holds all values that suit them. Otherwise the times are taken for independent draws (Student's t). One time alone
+    has no interval.
+    """
+    gaps = np.array([gap for one in floods for gap in gaps_of(one)])
+    name = "allowance, restored after, mean, s"
+    if between := constant(floods):
+        value = sum(between) / 2
+        return (max(value, 1.0),), Parameter(name, value, *(between if gaps.size > 1 else (math.nan, math.nan)))
+    mean, deviation = float(gaps.mean()), float(gaps.std(ddof=1))
+    z = NormalDist().inv_cdf(0.95)
+    more = gaps.size - 1
+    student = _STUDENT[more - 1] if more <= len(_STUDENT) else z + (z**3 + z) / (4 * more)
+    off = student * deviation / math.sqrt(gaps.size)
+    parameter = Parameter(name, mean, max(mean - off, 0.0), mean + off)
+    if gaps.size >= _FOR_QUANTILES:
+        return tuple(np.maximum(evenly_spaced(gaps, gaps.size), 1.0).tolist()), parameter
+    # Evenly spread between two values, with this mean and this deviation.
+    wide = min(math.sqrt(3) * deviation, mean - 1.0)
+    return (mean - wide, mean + wide), parameter
+
+
+def _rows(series: Series, limited: Sequence[Stretch]) -> Floats:
+    """Slots of limited stretches, without the intervals in which the tokens run out or come back."""
+    return np.concatenate([slot_rows(series, slice(one.first + 1, max(one.end - 1, one.first + 2))) for one in limited])
+
+
+class _Restored:
+    """One bucket behind transfers of which some show that it is restored."""
+
+    def __init__(self, every: Sequence[Series], claims: Mapping[int, Course], offered_mbps: Sequence[float]) -> None:
+        self.every, self.claims = every, claims
+        self.order = sorted(range(len(every)), key=lambda place: every[place].begin_s)
+        rows = {place: _rows(every[place], one.limited) for place, one in claims.items()}
+        self.rates = {place: mean_rate(one) for place, one in rows.items()}
+        self.rows = np.concatenate(list(rows.values()))
+        self.rate = mean_rate(self.rows)
+        self.carried = [each for one in claims.values() for each in one.carried]
+        self.volume = float(np.mean([one.mbit for one in self.carried] or [one.volume for one in claims.values()]))
+        self.restored_s, self.restored = times_of([one.restorations for one in claims.values()])
+        self.limited: dict[int, Sequence[Stretch]] = {place: one.limited for place, one in claims.items()}
+        #: Transfers that carried too much without a level.
+        self.odd: list[int] = []
+        for place, series in enumerate(every):
+            # A stream at a rate that the bucket lets pass has a level, too.
+            if place in claims or min(offered_mbps[place], series.mbps.max()) <= (1 + 2 * SCATTER) * self.rate:
+                continue
+            levels = levels_of(series, self.rate)
+            path = _Path(series, self.rate, self.volume)
+            if levels:
+                path.follow(levels)
+            self.limited[place] = path.limited
+            most = self._most(series)
+            beyond = path.beyond
+            bounds = [0, *(bound for one in path.limited for bound in one), series.mbps.size]
+            if any(beyond[end] - beyond[begin] > most for begin, end in zip(bounds[::2], bounds[1::2], strict=True)):
+                self.odd.append(place)
+
+    def _most(self, series: Series) -> float:
+        """What a transfer may carry beyond the rate without a level, Mbit."""
+        return (1 + AGREE) * self.volume * (2 + float(series.lengths_s.sum()) / self.restored.value)
+
+    def against(self) -> str:
+        """What contradicts one bucket; empty where nothing does."""
+        for first, second in itertools.pairwise(self.order):
+            if is_together(self.every[first], self.every[second]):
+                return (
+                    f"{self.every[first].name} and {self.every[second].name} were recorded at the same time, so "
+                    "neither tells restorations alone: record one at a time."
+                )
+        for values, unit, each in (
+            (self.rates, "Mbit/s", 1.0),
+            ({place: one.volume for place, one in self.claims.items()}, "MB", 8.0),
+        ):
+            if differ(list(values.values())):
+                named = ", ".join(f"{one / each:.3g} ({self.every[n].name})" for n, one in values.items())
+                return f"The transfers do not show one token bucket that is restored: {named} {unit}."
+        if self.odd:
+            return (
+                f"{self._names()} a volume of {self.volume / 8:.3g} MB beyond {self.rate:.3g} Mbit/s that is restored, "
+                f"but {self.every[self.odd[0]].name} carried more without a level: no token bucket explains both."
+            )
+        return ""
+
+    def _names(self) -> str:
+        names = " and ".join(self.every[place].name for place in self.claims)
+        return f"{names} {'show' if len(self.claims) > 1 else 'shows'}"
+
+    def allowance(self, transfers: Sequence[Transfer], draws: int, seed: int) -> Allowance:
+        """The claim, with 90 % intervals over draws of limited slots, of what was carried, and of losses."""
+        generator = np.random.Generator(np.random.PCG64(seed))
+        losses = losses_of_streams(transfers, self.every)
+        drawn = generator.integers(0, len(self.rows), (draws, len(self.rows)))
+        of_rate = np.array([mean_rate(self.rows[one]) for one in drawn])
+        rate, volume_mb = self.rate, self.volume / 8
+        of_volume: Floats = np.zeros(0)
+        if self.carried:
+            mbit, seconds = np.array(self.carried).T
+            which = generator.integers(0, mbit.size, (draws, mbit.size))
+            of_volume = (mbit[which] - (of_rate[:, None] - rate) * seconds[which]).mean(axis=1) / 8
+        if losses.size:
+            factor = 1 / (1 - float(losses.mean()))
+            rate, volume_mb = factor * rate, factor * volume_mb
+            of_rate = of_rate / (1 - drawn_means(losses, len(self.rows), draws, generator))
+            slots = sum(one.seconds for one in self.carried) / SLOT_S
+            if of_volume.size:
+                of_volume = of_volume / (1 - drawn_means(losses, slots, draws, generator))
+        parameters = (
+            Parameter("allowance, rate, Mbit/s", rate, *interval(of_rate.tolist(), len(self.rows))),
+            Parameter("allowance, volume, MB", volume_mb, *interval(of_volume.tolist(), len(self.carried))),
+            self.restored if draws else dataclasses.replace(self.restored, low=math.nan, high=math.nan),
+        )
+        free, falls_s = [], []
+        for place, series in enumerate(self.every):
+            is_limited = _states(series, self.rate, self.volume, self.limited.get(place, ()))
+            # The interval in which tokens run out or come back tells no rate.
+            free.append(~(is_limited[0] | is_limited[1])[series.of])
+            stretches = self.limited.get(place, ())
+            falls_s.append(float(series.ends_s[stretches[0].first]) if stretches else math.nan)
+        notes = self._notes(falls_s)
+        if not losses.size:
+            notes.append(
+                "No transfer tells losses, so the allowance is that of what arrived: where the path loses 0.2 % it is "
+                "that much more."
+            )
+        first = next(place for place in self.order if place in self.claims)
+        return Allowance(
+            rate, volume_mb, parameters, tuple(free), tuple(falls_s), tuple(notes), self.restored_s,
+            self._from_start(first)[0],
+        )  # fmt: skip
+
+    def _from_start(self, place: int) -> list[float]:
+        """Restorations of a claim, in s from its start, with its warm-up."""
+        return [self.every[place].warm_up_s + one.moment_s for one in self.claims[place].restorations]
+
+    def _notes(self, falls_s: Sequence[float]) -> list[str]:
+        """What a reader must know of the claim."""
+        notes = []
+        for place in self.order:
+            name = self.every[place].name
+            if place in self.claims:
+                course = self.claims[place]
+                times = ", ".join(f"{one:.0f}" for one in self._from_start(place))
+                notes.append(
+                    f"{name}: an allowance limits it from {falls_s[place]:.0f} s on, and its volume is restored at "
+                    f"{times} s after the start ({course.seen} of {len(course.restorations)} seen within a slot). "
+                    "Slots without tokens are neither in the rates nor in the losses."
+                )
+            elif not math.isnan(falls_s[place]):
+                notes.append(
+                    f"{name}: an allowance limits it from {falls_s[place]:.0f} s on. Slots without tokens are neither "
+                    "in the rates nor in the losses. How much of the volume it found is not known."
+                )
+        gaps = sum(len(gaps_of(one.restorations)) for one in self.claims.values())
+        first = next(place for place in self.order if place in self.claims)
+        if gaps == 1:
+            notes.append(
+                "Only one time between two restorations is known, so it has no interval, and whether all are the same "
+                "is not known: record a longer flood."
+            )
+        elif len(self.restored_s) == 1:
+            notes.append(f"All {gaps} times between restorations suit one value.")
+        elif len(self.restored_s) == 2:
+            notes.append(
+                f"The {gaps} times between restorations differ, and are too few for their distribution: the pair has "
+                "their mean and their standard deviation."
+            )
+        notes.append(
+            f"Another run has its first restoration at another time. One that begins as {self.every[first].name} has "
+            f'restored_at = "{self._from_start(first)[0]:.0f} s".'
+        )
+        return notes
