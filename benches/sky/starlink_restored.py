@@ -5,9 +5,10 @@ Usage: `python benches/sky/starlink_restored.py [--floods 100] [--kind NAME]… 
 
 Floods are those of `starlink_allowance.py`, longer, and behind a bucket of 24 Mbit/s and 430 MB where there is one. The
 first table has floods of an hour without restorations: without a bucket, or with one that begins full. Each cell has
-the claims, and the gain of the likelihood's logarithm that one flood of 100 exceeds, of those that seem to show two
-restorations. The second table has floods with restorations: the claims, the means of what they find, in brackets the
-known values, and how many intervals hold them.
+the claims, and the gain that one flood of 100 exceeds, of those that seem to show two restorations: that of the
+likelihood's logarithm over a bucket without restorations. The second table has floods with restorations: the claims,
+how many of them write one value, the means of what they find, in brackets the known values, and how many intervals hold
+them.
 """
 
 from __future__ import annotations
@@ -118,7 +119,9 @@ def cell(floods: Sequence[Transfer]) -> str:
     """Claims, and the gain that one of 100 exceeds."""
     courses = [restorations.course_of(series_of(one)) for one in floods]
     claims = sum(one is not None and one.is_claimed for one in courses)
-    gains = [-math.inf if one is None or one.seen < restorations.LEAST_SEEN else one.gain for one in courses]
+    gains = [
+        -math.inf if one is None or one.seen < restorations.LEAST_SEEN else one.gain - one.plain for one in courses
+    ]
     most = sorted(gains)[-max(math.ceil(len(gains) / 100), 1)]
     return f"{claims} ({most:.1f})" if math.isfinite(most) else f"{claims} (–)"
 

@@ -149,7 +149,7 @@ def find(transfers: Sequence[Transfer], *, draws: int = 200, seed: int = 1) -> A
         for one, each in zip(transfers, every, strict=True)
         if one.is_udp and float(np.median(each.lengths_s)) > LONGEST_S
     ]
-    falls = [_fall(each) if flood else None for each, flood in zip(every, is_flood, strict=True)]
+    falls = [fall_in(each) if flood else None for each, flood in zip(every, is_flood, strict=True)]
     claims = [place for place, fall in enumerate(falls) if fall is not None and fall.gain >= CLAIMED]
     if claims:
         bucket = _Bucket(every, {place: fall for place in claims if (fall := falls[place]) is not None})
@@ -166,7 +166,7 @@ def find(transfers: Sequence[Transfer], *, draws: int = 200, seed: int = 1) -> A
 def fall_of(transfer: Transfer) -> Fall | None:
     """The most likely fall of one transfer from the rates of slots to a level; None where no slot falls."""
     series = series_of(transfer)
-    return _fall(series) if is_told(series) else None
+    return fall_in(series) if is_told(series) else None
 
 
 class _Bucket:
@@ -401,7 +401,8 @@ def series_of(one: Transfer) -> Series:
     _, of = np.unique(second, return_inverse=True)
     lengths: Floats = np.bincount(of, weights=one.lengths_s).astype(float)
     mbps = np.bincount(of, weights=one.rate_bps * one.lengths_s) / lengths / 1e6 * one.wire_factor
-    last: Floats = np.array([ends[of == n].max() for n in range(lengths.size)])
+    last: Floats = np.full(lengths.size, -math.inf)
+    np.maximum.at(last, of, ends)
     begins = one.start_s + one.omitted_s + last - lengths - FIRST_S
     middles = begins + lengths / 2
     edge = np.round(middles / SLOT_S) * SLOT_S
@@ -571,7 +572,7 @@ def mean_rate(blocks: Floats) -> float:
     return float(np.average(blocks[:, 1], weights=blocks[:, 0]))
 
 
-def _fall(series: Series) -> Fall | None:
+def fall_in(series: Series) -> Fall | None:
     """The most likely fall to a level; None where no slot falls."""
     found: list[tuple[float, int, float]] = []
     for places in series.slots:

@@ -30,9 +30,11 @@ from skyhop.starlink.allowance import (
     SCATTER,
     Allowance,
     Bools,
+    Places,
     Series,
     differ,
     drawn_means,
+    fall_in,
     is_together,
     is_told,
     losses_of_streams,
@@ -52,6 +54,9 @@ LEAST_SEEN = 2
 
 #: Intervals over which a level is smoothed, so that one that stands out does not end it.
 _SMOOTHED = 5
+
+#: So many intervals of a level beside a rise or a fall may belong to it in part.
+_PARTS = 2
 
 #: Standard deviation of what is carried between a rise and a fall around the volume, as a share. Our choice.
 _SPREAD = AGREE / 3
@@ -118,6 +123,8 @@ class Course:
     """Between a restoration at which no tokens were left and the next fall."""
     gain: float
     """By how much it raises the logarithm of the likelihood, beyond what changes in other slots would."""
+    plain: float = 0.0
+    """By how much a bucket without restorations raises it; 0 where none does. Known where `gain` is enough."""
 
     @property
     def seen(self) -> int:
@@ -127,7 +134,7 @@ class Course:
     @property
     def is_claimed(self) -> bool:
         """Whether the flood tells restorations."""
-        return self.gain >= CLAIMED and self.seen >= LEAST_SEEN
+        return self.gain - self.plain >= CLAIMED and self.seen >= LEAST_SEEN
 
 
 def find(transfers: Sequence[Transfer], *, draws: int = 200, seed: int = 1) -> Allowance:
@@ -152,9 +159,8 @@ def find(transfers: Sequence[Transfer], *, draws: int = 200, seed: int = 1) -> A
 def course_of(series: Series) -> Course | None:
     """The most likely bucket with restorations behind one flood; None where no level returns."""
     best: Course | None = None
-    changes = _changes(series)
     own = _Own(series)
-    for rate in _levels(series, changes):
+    for rate in _levels(series, own.changes):
         levels = levels_of(series, rate)
         if len(levels) < 2:
             continue
@@ -169,7 +175,12 @@ def course_of(series: Series) -> Course | None:
     volume = float(np.mean([one.mbit for one in best.carried])) if best.carried else best.volume
     levels = levels_of(series, rate)
     refined = _course(series, own, rate, volume, levels) if len(levels) > 1 else None
-    return best if refined is None or refined.gain < best.gain else refined
+    best = best if refined is None or refined.gain < best.gain else refined
+    if not best.is_claimed:
+        return best
+    # Slow slots leave tokens that a bucket without restorations lets pass at once, too.
+    fall = fall_in(series)
+    return best if fall is None else dataclasses.replace(best, plain=max(fall.gain, 0.0))
 
 
 def levels_of(series: Series, rate: float) -> tuple[Stretch, ...]:
@@ -201,36 +212,41 @@ class _Own:
 
     def __init__(self, series: Series) -> None:
         self.gains = np.zeros(len(series.slots))
+        #: What the best change of a slot gains, and the rate on its lower side.
+        self.changes: list[tuple[float, float]] = []
+        #: The slot of each interval, also near edges; the number of slots where the slot is too short.
+        self.slot = np.full(series.mbps.size, len(series.slots))
+        #: Whether the interval counts in it.
+        self.counts = np.zeros(series.mbps.size, dtype=bool)
         for number, places in enumerate(series.slots):
+            self.slot[places[0] : places[-1] + 1] = number
+            self.counts[places] = True
             y = series.mbps[places]
             exact = _exact(y)
+            at, squares = splits(y, series.lengths_s[places])
+            if not at.size:
+                continue
+            best = int(np.argmin(squares))
             alone = float(np.sum((y - y.mean()) ** 2)) + exact
-            split = float(splits(y, series.lengths_s[places])[1].min(initial=math.inf)) + exact
-            self.gains[number] = max(y.size / 2 * math.log(alone / split), 0.0)
+            self.gains[number] = gain = max(y.size / 2 * math.log(alone / (float(squares[best]) + exact)), 0.0)
+            if gain < LEAST_GAIN:
+                continue
+            # The median, because the change may lie within an interval.
+            lower = min((y[: at[best]], y[at[best] :]), key=lambda side: float(side.mean()))
+            if lower.mean() > 0:
+                self.changes.append((gain, float(np.median(lower))))
+        self.changes.sort(reverse=True)
+
+    def share(self, is_limited: Bools) -> Floats:
+        """The share of the intervals of each slot at which something is so."""
+        count = self.gains.size + 1
+        every = np.bincount(self.slot[self.counts], minlength=count)
+        such = np.bincount(self.slot[self.counts & is_limited], minlength=count)
+        return np.asarray((such / np.maximum(every, 1))[:-1])
 
 
 def _exact(y: Floats) -> float:
     return y.size * (EXACT * float(y.mean())) ** 2
-
-
-def _changes(series: Series) -> list[tuple[float, float]]:
-    """The best change of each slot: what it gains, and the rate on its lower side."""
-    found = []
-    for places in series.slots:
-        y = series.mbps[places]
-        exact = _exact(y)
-        at, squares = splits(y, series.lengths_s[places])
-        if not at.size:
-            continue
-        best = int(np.argmin(squares))
-        alone = float(np.sum((y - y.mean()) ** 2)) + exact
-        gain = y.size / 2 * math.log(alone / (float(squares[best]) + exact))
-        sides = y[: at[best]], y[at[best] :]
-        lower = min(sides, key=lambda side: float(side.mean()))
-        # The median, because the change may lie within an interval.
-        if gain >= LEAST_GAIN and float(lower.mean()) > 0:
-            found.append((gain, float(np.median(lower))))
-    return sorted(found, reverse=True)
 
 
 def _levels(series: Series, changes: Sequence[tuple[float, float]]) -> list[float]:
@@ -273,15 +289,18 @@ def _course(series: Series, own: _Own, rate: float, volume: float, levels: Seque
     path.follow(levels)
     if not path.restorations:
         return None
-    gains, others = _gains(series, own, rate, volume, path.limited)
-    at_changes = _at_changes(series, gains, path.limited, path.restorations)
+    spread = sum(((one.mbit / volume - 1) / _SPREAD) ** 2 / 2 for one in path.carried)
+    least = spread + LEAST_GAIN * len(path.restorations)
+    gains, other = _gains(series, own, rate, volume, path.limited, least)
+    if math.isinf(other):
+        return None
+    at_changes = _at_changes(own, gains, path.limited, path.restorations)
     restorations = tuple(
         dataclasses.replace(one, gain=gain) for one, gain in zip(path.restorations, at_changes, strict=True)
     )
-    other = max(float(others.max()), float(np.maximum(others - LEAST_GAIN, 0.0).sum()))
-    spread = sum(((one.mbit / volume - 1) / _SPREAD) ** 2 / 2 for one in path.carried)
-    gain = float(gains.sum()) - other - spread - LEAST_GAIN * len(restorations)
-    return Course(rate, volume, tuple(path.limited), restorations, tuple(path.carried), gain)
+    return Course(
+        rate, volume, tuple(path.limited), restorations, tuple(path.carried), float(gains.sum()) - other - least
+    )
 
 
 class _Path:
@@ -310,6 +329,10 @@ class _Path:
         ends, lengths = self.series.ends_s, self.series.lengths_s
         return float(ends[low] - lengths[low]), float(ends[high])
 
+    def _beyond(self, begin: int, end: int) -> float:
+        """Mbit beyond the rate, with what intervals at the ends carry that are at the level for a part."""
+        return float(self.beyond[min(end + _PARTS, self.beyond.size - 1)] - self.beyond[max(begin - _PARTS, 0)])
+
     def _last(self, begin: int, end: int, carried: float) -> None:
         """The last restoration of a stretch that carried more than the volume: the volume lies behind it."""
         beyond = self.beyond[begin : end + 1]
@@ -322,21 +345,29 @@ class _Path:
 
     def _go_on(self, before: Stretch, end: int, *, is_end: bool) -> None:
         """From the begin of a stretch at the level to that of the next one, or to the end of the flood."""
-        carried = float(self.beyond[end] - self.beyond[before.end])
         rise: int | None = None
         if self.missing >= self.volume:
-            if carried <= AGREE * self.volume:
-                self.limited.append(Stretch(before.first, end))
-                return
+            saved = float(_saved(self.series, self.rate, self.volume, before)[-1])
+            carried = self._beyond(before.end, end)
             above = np.flatnonzero(self.series.mbps[before.end : end] > (1 + 2 * SCATTER) * self.rate)
-            rise = before.end + (int(above[0]) if above.size else 0)
-            self.limited.append(Stretch(before.first, rise))
-            self.restorations.append(Restoration(*self._span(before.end - 1, rise), rise))
-            self.missing = 0.0
+            if carried - saved <= AGREE * self.volume or not above.size:
+                # Tokens that slow slots leave explain it; where more are left, the next level is that of slots.
+                left = (saved - carried) / self.volume
+                self.limited.append(Stretch(before.first, end if left < AGREE else before.end))
+                self.missing = self.volume if left < AGREE else max((1 - left) * self.volume, 0.0)
+                return
+            if saved <= AGREE * self.volume:
+                rise = before.end + int(above[0])
+                self.limited.append(Stretch(before.first, rise))
+                self.restorations.append(Restoration(*self._span(before.end - 1, rise), rise))
+                total = carried
+            else:
+                # It was restored when it had tokens already.
+                self.limited.append(before)
+                total = self.volume - saved + carried
         else:
             # Tokens are left, so the level was that of slots.
-            carried = float(self.beyond[end] - self.beyond[before.first])
-        total = self.missing + carried
+            total = self.missing + self._beyond(before.first, end)
         self.missing = self.volume
         if total < (1 - AGREE) * self.volume:
             self.missing = max(total, 0.0)
@@ -350,33 +381,58 @@ class _Path:
             self._last(before.first if rise is None else rise, end, total)
 
 
-def _gains(series: Series, own: _Own, rate: float, volume: float, limited: Sequence[Stretch]) -> tuple[Floats, Floats]:
-    """By how much the bucket raises the logarithm of the likelihood of each slot, and what another change would."""
+def _gains(
+    series: Series, own: _Own, rate: float, volume: float, limited: Sequence[Stretch], least: float
+) -> tuple[Floats, float]:
+    """By how much the bucket raises the logarithm of the likelihood of each slot, and what other changes would.
+
+    The latter is infinite where the former cannot be more than both together, `least` included.
+    """
     is_limited, is_part, left = _states(series, rate, volume, limited)
     gains, others = np.zeros(len(series.slots)), own.gains.copy()
-    for number, places in enumerate(series.slots):
-        if not is_limited[places].any():
-            continue
-        kept = places[~is_part[places]]
-        y, seconds, low = series.mbps[kept], series.lengths_s[kept], is_limited[kept]
-        if not y.size:
-            continue
-        exact = _exact(y)
-        alone = float(np.sum((y - y.mean()) ** 2)) + exact
-        of_slot = np.array([y[~low].mean() if not low.all() else y.mean(), math.inf])
-        limit = rate * (1 + OFF[:, None]) + left[kept]
-        # Axes: rate of the slot, level, interval.
-        expected = np.where(low, np.minimum(of_slot[:, None, None], limit), of_slot[0])
-        squares = np.sum((y - expected) ** 2, axis=-1) + exact
-        gain = y.size / 2 * np.log(alone / squares) - (OFF / SCATTER) ** 2 / 2
-        best = np.unravel_index(int(np.argmax(gain)), gain.shape)
-        aside = min(float(seconds[low].sum()), float(seconds[~low].sum())) >= ASIDE_S - 1e-6
-        # A queue of a slow slot leaves in the next one, faster than what is offered, until it is empty.
-        aside = aside and bool(low.any()) and float(y[low].mean()) < CARRIED * series.offered_mbps
-        gains[number] = gain[best] if aside else min(float(gain[best]), 0.0)
-        split = float(splits(y, seconds)[1].min(initial=math.inf)) + exact
-        others[number] = max(y.size / 2 * math.log(float(squares[best]) / split), 0.0)
-    return gains, others
+    share = own.share(is_limited)
+    # Those that change within may gain, and all others lose.
+    for numbers in (np.flatnonzero((share > 0) & (share < 1)), np.flatnonzero(share == 1)):
+        for number in numbers:
+            places = series.slots[number]
+            kept = places[~is_part[places]]
+            gains[number], others[number] = _gain(series, rate, kept, is_limited[kept], left[kept])
+        if gains.sum() <= _other(others[share < 1]) + least:
+            return gains, math.inf
+    return gains, _other(others)
+
+
+def _other(others: Floats) -> float:
+    """What changes that the bucket does not explain would gain: the largest may be chance, many are another cause."""
+    return max(float(others.max(initial=0.0)), float(np.maximum(others - LEAST_GAIN, 0.0).sum()))
+
+
+def _gain(series: Series, rate: float, kept: Places, low: Bools, left: Floats) -> tuple[float, float]:
+    """What the bucket gains in one slot, and what a change would gain besides."""
+    y, seconds = series.mbps[kept], series.lengths_s[kept]
+    if not y.size:
+        return 0.0, 0.0
+    exact = _exact(y)
+    alone = float(np.sum((y - y.mean()) ** 2)) + exact
+    of_slot = np.array([y[~low].mean() if not low.all() else y.mean(), math.inf])
+    limit = rate * (1 + OFF[:, None]) + left
+    # Axes: rate of the slot, level, interval.
+    expected = np.where(low, np.minimum(of_slot[:, None, None], limit), of_slot[0])
+    squares = np.sum((y - expected) ** 2, axis=-1) + exact
+    gain = y.size / 2 * np.log(alone / squares) - (OFF / SCATTER) ** 2 / 2
+    best = np.unravel_index(int(np.argmax(gain)), gain.shape)
+    aside = min(float(seconds[low].sum()), float(seconds[~low].sum())) >= ASIDE_S - 1e-6
+    # A queue of a slow slot leaves in the next one, faster than what is offered, until it is empty.
+    aside = aside and bool(low.any()) and float(y[low].mean()) < CARRIED * series.offered_mbps
+    return (
+        float(gain[best]) if aside else min(float(gain[best]), 0.0),
+        max(y.size / 2 * math.log(float(squares[best]) / (_split(y, seconds) + exact)), 0.0),
+    )
+
+
+def _split(y: Floats, seconds: Floats) -> float:
+    """The squares around the means on both sides of the best change; around one mean where none fits."""
+    return float(splits(y, seconds)[1].min(initial=float(np.sum((y - y.mean()) ** 2))))
 
 
 def _states(series: Series, rate: float, volume: float, limited: Sequence[Stretch]) -> tuple[Bools, Bools, Floats]:
@@ -385,27 +441,28 @@ def _states(series: Series, rate: float, volume: float, limited: Sequence[Stretc
     left = np.zeros(series.mbps.size)
     for one in limited:
         is_limited[one.first : one.end] = True
+        saved = _saved(series, rate, volume, one)
+        left[one.first : one.end] = saved[:-1] / series.lengths_s[one.first : one.end]
     bounds = np.flatnonzero(np.diff(is_limited.astype(int))) + 1
     is_part[bounds] = is_part[bounds - 1] = True
-    saved = 0.0
-    for n in np.flatnonzero(is_limited):
-        saved = 0.0 if n == 0 or not is_limited[n - 1] else saved
-        left[n] = saved / series.lengths_s[n]
-        saved = min(max(saved - (series.mbps[n] - rate) * series.lengths_s[n], 0.0), volume)
     return is_limited, is_part, left
 
 
+def _saved(series: Series, rate: float, volume: float, stretch: Stretch) -> Floats:
+    """Tokens at the start and after each interval of a stretch that begins without any, Mbit: slow slots leave some."""
+    within = slice(stretch.first, stretch.end)
+    came = np.concatenate([[0.0], np.cumsum((rate - series.mbps[within]) * series.lengths_s[within])])
+    return np.asarray(np.minimum(came - np.minimum.accumulate(came), volume))
+
+
 def _at_changes(
-    series: Series, gains: Floats, limited: Sequence[Stretch], restorations: Sequence[Restoration]
+    own: _Own, gains: Floats, limited: Sequence[Stretch], restorations: Sequence[Restoration]
 ) -> list[float]:
     """The greatest gain in the slots of the rise and of the fall of each restoration."""
-    of = np.full(series.mbps.size, -1)
-    for number, places in enumerate(series.slots):
-        of[places[0] : places[-1] + 1] = number
     found = []
     for one in restorations:
         fall = next((after.first for after in limited if after.first > one.place), None)
-        slots = {int(of[n]) for n in (one.place, fall) if n is not None} - {-1}
+        slots = {int(own.slot[n]) for n in (one.place, fall) if n is not None} - {gains.size}
         found.append(max((float(gains[slot]) for slot in slots), default=0.0))
     return found
 
