@@ -121,6 +121,8 @@ class Course:
     restorations: tuple[Restoration, ...]
     carried: tuple[Carried, ...]
     """Between a restoration at which no tokens were left and the next fall."""
+    hidden: tuple[Stretch, ...]
+    """Where tokens may be gone between two restorations, for too short a time to tell a level."""
     gain: float
     """By how much it raises the logarithm of the likelihood, beyond what changes in other slots would."""
     plain: float = 0.0
@@ -299,8 +301,9 @@ def _course(series: Series, own: _Own, rate: float, volume: float, levels: Seque
         dataclasses.replace(one, gain=gain) for one, gain in zip(path.restorations, at_changes, strict=True)
     )
     return Course(
-        rate, volume, tuple(path.limited), restorations, tuple(path.carried), float(gains.sum()) - other - least
-    )
+        rate=rate, volume=volume, limited=tuple(path.limited), restorations=restorations, carried=tuple(path.carried),
+        hidden=tuple(path.hidden), gain=float(gains.sum()) - other - least,
+    )  # fmt: skip
 
 
 class _Path:
@@ -312,6 +315,7 @@ class _Path:
         self.restorations: list[Restoration] = []
         self.carried: list[Carried] = []
         self.limited: list[Stretch] = []
+        self.hidden: list[Stretch] = []
         #: As long as this is less than the volume, tokens are left.
         self.missing = volume
 
@@ -341,7 +345,14 @@ class _Path:
             for share in (1 + _SPREAD, 1, 1 - _SPREAD)
         )
         several = carried > (2 + AGREE) * self.volume
+        self._hide(begin, high + _PARTS, 0.0)
         self.restorations.append(Restoration(*self._span(max(low - 1, begin), high), at, is_after_others=several))
+
+    def _hide(self, begin: int, end: int, missing: float) -> None:
+        """Hides intervals from about the time on at which the volume may be used up."""
+        used = np.flatnonzero(self.beyond[begin : end + 1] - self.beyond[begin] + missing >= (1 - AGREE) * self.volume)
+        if used.size:
+            self.hidden.append(Stretch(begin + int(used[0]), end))
 
     def _go_on(self, before: Stretch, end: int, *, is_end: bool) -> None:
         """From the begin of a stretch at the level to that of the next one, or to the end of the flood."""
@@ -372,8 +383,8 @@ class _Path:
         if total < (1 - AGREE) * self.volume:
             self.missing = max(total, 0.0)
         elif is_end:
-            # What it would have carried is not known.
-            return
+            # What it would have carried is not known, nor whether a level of less than two slots follows.
+            self._hide(before.end, end, max(total - self._beyond(before.end, end), 0.0))
         elif total <= (1 + AGREE) * self.volume:
             from_rise = slice(before.first if rise is None else rise, end)
             self.carried.append(Carried(total, float(self.series.lengths_s[from_rise].sum())))
@@ -539,6 +550,7 @@ class _Restored:
         self.volume = float(np.mean([one.mbit for one in self.carried] or [one.volume for one in claims.values()]))
         self.restored_s, self.restored = times_of([one.restorations for one in claims.values()])
         self.limited: dict[int, Sequence[Stretch]] = {place: one.limited for place, one in claims.items()}
+        self.hidden: dict[int, Sequence[Stretch]] = {place: one.hidden for place, one in claims.items()}
         #: Transfers that carried too much without a level.
         self.odd: list[int] = []
         for place, series in enumerate(every):
@@ -549,7 +561,7 @@ class _Restored:
             path = _Path(series, self.rate, self.volume)
             if levels:
                 path.follow(levels)
-            self.limited[place] = path.limited
+            self.limited[place], self.hidden[place] = path.limited, path.hidden
             most = self._most(series)
             beyond = path.beyond
             bounds = [0, *(bound for one in path.limited for bound in one), series.mbps.size]
@@ -612,10 +624,12 @@ class _Restored:
         )
         free, falls_s = [], []
         for place, series in enumerate(self.every):
-            is_limited = _states(series, self.rate, self.volume, self.limited.get(place, ()))
-            # The interval in which tokens run out or come back tells no rate.
-            free.append(~(is_limited[0] | is_limited[1])[series.of])
             stretches = self.limited.get(place, ())
+            is_limited, is_part, _ = _states(series, self.rate, self.volume, stretches)
+            for one in self.hidden.get(place, ()):
+                is_part[one.first : one.end] = True
+            # The interval in which tokens run out or come back tells no rate.
+            free.append(~(is_limited | is_part)[series.of])
             falls_s.append(float(series.ends_s[stretches[0].first]) if stretches else math.nan)
         notes = self._notes(falls_s)
         if not losses.size:
