@@ -39,20 +39,17 @@ STEPS = 10
 KINDS: dict[str, dict[str, float]] = {
     "scatter 3 %": {},
     "scatter 7 %, wandering": {"wander": 1},
-    "clock 2.5 s off": {"off_s": 2.5},
     "clock 6 s off": {"off_s": 6.0},
 }
 
 #: Minutes between restorations: one value, or uniform between two; and the length of the flood.
-RESTORED = {
-    "5 min": ((5, 5), 30),
-    "5 min, 1 h": ((5, 5), 60),
+RESTORED: dict[str, tuple[tuple[float, float], int]] = {
     "10 min, 1 h": ((10, 10), 60),
-    "15 min, 1 h": ((15, 15), 60),
+    "10 min 5 s, 1 h": ((10 + 1 / 12, 10 + 1 / 12), 60),
     "5 to 10 min, 1 h": ((5, 10), 60),
     "14 to 17 min, 1 h": ((14, 17), 60),
     "14 to 17 min, 2 h": ((14, 17), 120),
-    "1 to 6 min, 1 h": ((1, 6), 60),
+    "5 min, 30 min": ((5, 5), 30),
 }
 
 
