@@ -103,6 +103,13 @@ def test_one_time_between_restorations_has_no_interval_and_says_so() -> None:
     assert math.isnan(told.low) and "Only one time between two restorations is known" in " ".join(found.notes)
 
 
+def test_one_restoration_is_not_claimed_but_named() -> None:
+    found = fitted(made([507.2], minutes=15))
+    assert found.allowance_restored_s == () and math.isnan(found.allowance_mbps)
+    said = " ".join(found.notes)
+    assert "rises from 24 Mbit/s at 507 s after the start" in said and "record a flood of an hour or more" in said
+
+
 def test_a_restoration_while_tokens_are_left_shows_in_what_is_carried() -> None:
     # The volume lasts some 37 s: at 527 s about half of it is left.
     moments = [507.2, 527.4, 1107.6, 1508.2]

@@ -134,9 +134,14 @@ class Course:
         return sum(one.gain >= LEAST_GAIN for one in self.restorations)
 
     @property
+    def is_likely(self) -> bool:
+        """Whether it explains the flood better than slots do, and than a bucket without restorations."""
+        return self.gain - self.plain >= CLAIMED
+
+    @property
     def is_claimed(self) -> bool:
         """Whether the flood tells restorations."""
-        return self.gain - self.plain >= CLAIMED and self.seen >= LEAST_SEEN
+        return self.is_likely and self.seen >= LEAST_SEEN
 
 
 def find(transfers: Sequence[Transfer], *, draws: int = 200, seed: int = 1) -> Allowance:
@@ -150,7 +155,11 @@ def find(transfers: Sequence[Transfer], *, draws: int = 200, seed: int = 1) -> A
     ]
     claims = {place: one for place, one in enumerate(courses) if one is not None and one.is_claimed}
     if not claims:
-        return allowance.find(transfers, draws=draws, seed=seed)
+        found = allowance.find(transfers, draws=draws, seed=seed)
+        notes = [
+            _unclaimed(every[place], one) for place, one in enumerate(courses) if one is not None and one.is_likely
+        ]
+        return dataclasses.replace(found, notes=(*found.notes, *notes)) if notes else found
     bucket = _Restored(every, claims, [one.offered_mbps for one in every])
     if against := bucket.against():
         found = allowance.find(transfers, draws=draws, seed=seed)
@@ -178,11 +187,21 @@ def course_of(series: Series) -> Course | None:
     levels = levels_of(series, rate)
     refined = _course(series, own, rate, volume, levels) if len(levels) > 1 else None
     best = best if refined is None or refined.gain < best.gain else refined
-    if not best.is_claimed:
+    if not best.is_likely:
         return best
     # Slow slots leave tokens that a bucket without restorations lets pass at once, too.
     fall = fall_in(series)
     return best if fall is None else dataclasses.replace(best, plain=max(fall.gain, 0.0))
+
+
+def _unclaimed(series: Series, course: Course) -> str:
+    """A sentence on a flood whose volume seems to be restored, but not clearly often enough."""
+    times = ", ".join(f"{series.warm_up_s + one.moment_s:.0f}" for one in course.restorations)
+    return (
+        f"{series.name}: rises from {course.rate:.3g} Mbit/s at {times} s after the start and falls again, as behind a "
+        f"token bucket whose volume is restored. Fewer than {LEAST_SEEN} of these times are clearly within a slot, so "
+        "none is claimed: record a flood of an hour or more."
+    )
 
 
 def levels_of(series: Series, rate: float) -> tuple[Stretch, ...]:
