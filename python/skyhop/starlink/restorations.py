@@ -206,12 +206,11 @@ def _unclaimed(series: Series, course: Course) -> str:
 
 def levels_of(series: Series, rate: float) -> tuple[Stretch, ...]:
     """Stretches of two slots or more without intervals clearly above a rate, at which they are for a slot or more."""
-    half = _SMOOTHED // 2
     below, at_level = (
-        np.lib.stride_tricks.sliding_window_view(np.pad(one, half, mode="edge"), _SMOOTHED).sum(axis=1) > half
+        _mostly(one)
         for one in (
             series.mbps <= (1 + 2 * SCATTER) * rate,
-            np.abs(series.mbps / rate - 1) <= 2 * SCATTER,
+            np.abs(series.mbps - rate) <= 2 * SCATTER * rate,
         )
     )
     bounds = np.flatnonzero(np.diff(np.concatenate([[0], below.astype(int), [0]])))
@@ -228,6 +227,13 @@ def levels_of(series: Series, rate: float) -> tuple[Stretch, ...]:
     return tuple(found)
 
 
+def _mostly(values: Bools) -> Bools:
+    """Whether it is so in most intervals around each one."""
+    half = _SMOOTHED // 2
+    sums = np.cumsum(np.concatenate([[0], np.repeat(values[0], half), values, np.repeat(values[-1], half)]))
+    return np.asarray(sums[_SMOOTHED:] - sums[:-_SMOOTHED] > half)
+
+
 class _Own:
     """What slots are without a bucket: the mean of their intervals, a variance, and a change within."""
 
@@ -242,21 +248,34 @@ class _Own:
         for number, places in enumerate(series.slots):
             self.slot[places[0] : places[-1] + 1] = number
             self.counts[places] = True
-            y = series.mbps[places]
-            exact = _exact(y)
-            at, squares = splits(y, series.lengths_s[places])
-            if not at.size:
-                continue
-            best = int(np.argmin(squares))
-            alone = float(np.sum((y - y.mean()) ** 2)) + exact
-            self.gains[number] = gain = max(y.size / 2 * math.log(alone / (float(squares[best]) + exact)), 0.0)
-            if gain < LEAST_GAIN:
-                continue
-            # The median, because the change may lie within an interval.
-            lower = min((y[: at[best]], y[at[best] :]), key=lambda side: float(side.mean()))
-            if lower.mean() > 0:
-                self.changes.append((gain, float(np.median(lower))))
+        sizes = np.array([places.size for places in series.slots])
+        # Slots with as many intervals at once, because an hour has hundreds.
+        for size in np.unique(sizes[sizes > 1]).tolist():
+            self._add(series, np.flatnonzero(sizes == size))
         self.changes.sort(reverse=True)
+
+    def _add(self, series: Series, numbers: Places) -> None:
+        places = np.stack([series.slots[number] for number in numbers])
+        y, seconds = series.mbps[places], series.lengths_s[places]
+        mean = y.mean(axis=1, keepdims=True)
+        exact = places.shape[1] * (EXACT * mean[:, 0]) ** 2
+        alone = np.sum((y - mean) ** 2, axis=1)
+        # As `splits`: two means with a change after each interval but the last.
+        count = np.arange(1, places.shape[1])
+        sums = np.cumsum(y - mean, axis=1)[:, :-1]
+        squares = np.maximum(alone[:, None] - sums**2 / count - sums**2 / (places.shape[1] - count), 0.0)
+        before = np.cumsum(seconds, axis=1)[:, :-1]
+        far = np.minimum(before, seconds.sum(axis=1, keepdims=True) - before) >= ASIDE_S - 1e-6
+        squares[~far] = np.inf
+        best = np.argmin(squares, axis=1)
+        least = np.minimum(squares[np.arange(numbers.size), best], alone)
+        gains = places.shape[1] / 2 * np.log((alone + exact) / (least + exact))
+        self.gains[numbers] = np.maximum(gains, 0.0)
+        for n in np.flatnonzero(gains >= LEAST_GAIN).tolist():
+            # The median, because the change may lie within an interval.
+            lower = min((y[n, : best[n] + 1], y[n, best[n] + 1 :]), key=lambda side: float(side.mean()))
+            if lower.mean() > 0:
+                self.changes.append((float(gains[n]), float(np.median(lower))))
 
     def share(self, is_limited: Bools) -> Floats:
         """The share of the intervals of each slot at which something is so."""
