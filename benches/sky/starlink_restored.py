@@ -4,11 +4,11 @@ datagrams, where it is not and where it is; and how often the intervals hold the
 Usage: `python benches/sky/starlink_restored.py [--floods 100] [--kind NAME]… [--draws 40]`.
 
 Floods are those of `starlink_allowance.py`, longer, and behind a bucket of 24 Mbit/s and 430 MB where there is one. The
-first table has floods of an hour without restorations: without a bucket, or with one that begins full. Each cell has
-the claims, and the gain that one flood of 100 exceeds, of those that seem to show two restorations: that of the
-likelihood's logarithm over a bucket without restorations. The second table has floods with restorations: the claims,
-how many of them write one value, the means of what they find, in brackets the known values, and how many intervals hold
-them.
+first table has floods of an hour without restorations: without a bucket, or with one that begins full or with 40 % of
+its volume. Each cell has the claims, and the gain that one flood of 100 exceeds, of those that seem to show two
+restorations: that of the likelihood's logarithm over a bucket without restorations. The second table has floods with
+restorations: the claims, how many of them write one value, the means of what they find, in brackets the known values,
+and how many intervals hold them.
 """
 
 from __future__ import annotations
@@ -23,10 +23,8 @@ import numpy as np
 from starlink_allowance import FAST, OFFERED, RATES, START_S, report, scattered
 from starlink_coverage import at, chained
 
-from skyhop import starlink
 from skyhop.starlink import restorations
-from skyhop.starlink.allowance import series_of
-from skyhop.starlink.capacity import CapacityFit
+from skyhop.starlink.allowance import Allowance, series_of
 from skyhop.starlink.recordings import Floats
 from skyhop.starlink.transfers import Transfer
 
@@ -34,6 +32,9 @@ RATE, VOLUME_MB = 24.0, 430.0
 
 #: Steps of a second in which tokens are counted.
 STEPS = 10
+
+#: Rates behind a bucket.
+BEHIND = {"50 to 87, bucket": FAST, "10 to 70, bucket": RATES["10 to 70"], "10 to 70, 40 % full": RATES["10 to 70"]}
 
 #: Of the rates of seconds and of the clock.
 KINDS: dict[str, dict[str, float]] = {
@@ -53,10 +54,10 @@ RESTORED: dict[str, tuple[tuple[float, float], int]] = {
 }
 
 
-def limited(mbps: Floats, restored_s: Sequence[float]) -> Floats:
-    """What a link with such rates of seconds carries behind a full bucket that is restored at some times."""
+def limited(mbps: Floats, restored_s: Sequence[float], filled: float) -> Floats:
+    """What a link with such rates of seconds carries behind a bucket that is restored at some times."""
     most = 8 * VOLUME_MB
-    tokens, carried = most, np.zeros(mbps.size)
+    tokens, carried = filled * most, np.zeros(mbps.size)
     moments = [*sorted(restored_s, reverse=True)]
     for n, of_link in enumerate(mbps):
         for step in range(STEPS):
@@ -81,7 +82,7 @@ def moments(apart: tuple[float, float], minutes: float, generator: np.random.Gen
 
 def flood(
     rates: tuple[float, ...], correlation: float, seed: int, *, minutes: int = 60, wander: float = 0, off_s: float = 0,
-    bucket: bool = False, apart: tuple[float, float] | None = None,
+    bucket: bool = False, filled: float = 1.0, apart: tuple[float, float] | None = None,
 ) -> Transfer:  # fmt: skip
     """What iperf3 would tell of one flood: a row for each second."""
     generator = np.random.Generator(np.random.PCG64(seed))
@@ -95,7 +96,7 @@ def flood(
     mbps = (before * (1 - part) + after * part) * scattered(seconds, slot, wander=wander > 0, generator=generator)
     carried = np.minimum(mbps, OFFERED)
     if bucket:
-        carried = limited(carried, moments(apart, minutes, generator) if apart else [])
+        carried = limited(carried, moments(apart, minutes, generator) if apart else [], filled)
     template = report()
     each = np.full(seconds, OFFERED * 1e6 / template.wire_factor)
     return dataclasses.replace(
@@ -123,7 +124,7 @@ def cell(floods: Sequence[Transfer]) -> str:
     return f"{claims} ({most:.1f})" if math.isfinite(most) else f"{claims} (–)"
 
 
-def held(fits: Sequence[CapacityFit], name: str, known: float) -> str:
+def held(fits: Sequence[Allowance], name: str, known: float) -> str:
     """The mean found, the known value, and how many intervals hold it."""
     of = [one for fit in fits for one in fit.parameters if one.name.startswith(name)]
     told = [one for one in of if not math.isnan(one.low)]
@@ -141,12 +142,13 @@ def main() -> None:
     given = parser.parse_args()
     begin_s, seeds = time.monotonic(), range(given.floods)
     print(f"| without restorations | correlation | {' | '.join(KINDS)} |\n|---|---:|{'---:|' * len(KINDS)}")
-    for name, rates in [*RATES.items(), ("50 to 87, bucket", FAST), ("10 to 70, bucket", RATES["10 to 70"])]:
+    for name, rates in [*RATES.items(), *BEHIND.items()]:
         if given.kind and name not in given.kind:
             continue
+        filled = 0.4 if "full" in name else 1.0
         for correlation in (0.0, 0.4, 0.8, 0.95):
             cells = [
-                cell([flood(rates, correlation, seed, bucket="bucket" in name, **keys) for seed in seeds])  # type: ignore[arg-type]
+                cell([flood(rates, correlation, n, bucket=name in BEHIND, filled=filled, **keys) for n in seeds])  # type: ignore[arg-type]
                 for keys in KINDS.values()
             ]
             print(f"| {name} | {correlation:g} | {' | '.join(cells)} |", flush=True)
@@ -159,11 +161,11 @@ def main() -> None:
             fits = []
             for seed in seeds:
                 one = flood(FAST, 0.0, seed, minutes=minutes, bucket=True, apart=apart, **keys)  # type: ignore[arg-type]
-                fits.append(starlink.fit_capacity([one], draws=given.draws))
-            claimed = [fit for fit in fits if fit.allowance_restored_s]
+                fits.append(restorations.find([one], draws=given.draws))
+            claimed = [fit for fit in fits if fit.restored_s]
             values = (("restored", 30.0 * sum(apart)), ("rate, Mbit/s", RATE), ("volume", VOLUME_MB))
             cells = [held(claimed, f"allowance, {value}", known) for value, known in values]
-            single = sum(len(fit.allowance_restored_s) == 1 for fit in claimed)
+            single = sum(len(fit.restored_s) == 1 for fit in claimed)
             print(f"| {name} | {kind} | {len(claimed)} | {single} | {' | '.join(cells)} |", flush=True)
     print(f"\n{time.monotonic() - begin_s:.0f} s")
 

@@ -286,7 +286,7 @@ class _Bucket:
                 continue
             volume = self.volume * np.linspace(1 - AGREE, 1 + AGREE, 61)
             rate, begin = np.full(volume.size, self.rate), np.full(volume.size, begins[place][0])
-            if float(_gains(one, rate, volume, begin).gain.sum(axis=1).max()) <= -CLAIMED:
+            if float(slot_gains(one, rate, volume, begin).gain.sum(axis=1).max()) <= -CLAIMED:
                 return (
                     f"{self._names()} within a slot after {self.volume / 8:.3g} MB beyond {self.rate:.3g} Mbit/s, but "
                     f"{one.name} carried more without falling: no token bucket explains both."
@@ -472,7 +472,7 @@ class _Gains(NamedTuple):
     """How long the slot is at its rate, s, within twice `SCATTER`, with hardly a token left."""
 
 
-def _gains(series: Series, rate: Floats, volume: Floats, at_begin: Floats) -> _Gains:
+def slot_gains(series: Series, rate: Floats, volume: Floats, at_begin: Floats) -> _Gains:
     """By how much buckets raise the logarithm of the likelihood of each slot.
 
     Without one a slot has the mean of its intervals, and a variance of its own. With one each interval has the rate of
@@ -596,7 +596,7 @@ def fall_in(series: Series) -> Fall | None:
     start = np.zeros(rate.size)
     all_missing = tokens_missing(series, rate, np.full(rate.size, np.inf), start)
     volume = all_missing[np.arange(rate.size), places_of + 1]
-    found_of = _gains(series, rate, volume, start)
+    found_of = slot_gains(series, rate, volume, start)
     # Changes elsewhere: the largest may be chance, and many are a clock that is off.
     other = np.maximum(found_of.other.max(axis=1), np.maximum(found_of.other - LEAST_GAIN, 0.0).sum(axis=1))
     gain = found_of.gain.sum(axis=1) - other

@@ -34,12 +34,12 @@ from skyhop.starlink.allowance import (
     Series,
     differ,
     drawn_means,
-    fall_in,
     is_together,
     is_told,
     losses_of_streams,
     mean_rate,
     series_of,
+    slot_gains,
     slot_rows,
     splits,
 )
@@ -189,9 +189,30 @@ def course_of(series: Series) -> Course | None:
     best = best if refined is None or refined.gain < best.gain else refined
     if not best.is_likely:
         return best
-    # Slow slots leave tokens that a bucket without restorations lets pass at once, too.
-    fall = fall_in(series)
-    return best if fall is None else dataclasses.replace(best, plain=max(fall.gain, 0.0))
+    return dataclasses.replace(best, plain=max(_plain(series, best.rate), 0.0))
+
+
+def _plain(series: Series, rate: float) -> float:
+    """The most that a bucket without restorations gains: slow slots leave tokens that it lets pass at once, too.
+
+    It may begin with any share of its volume. Later it has all of it at most, and falls where that is used up.
+    """
+    beyond = np.concatenate([[0.0], np.cumsum((series.mbps - rate) * series.lengths_s)])
+    falls = [one.first for one in levels_of(series, rate)]
+    # A fall may lie within its first interval.
+    volumes = sorted(
+        float(beyond[fall + part] - beyond[before : fall + 1].min())
+        for before, fall in zip([0, *falls], falls, strict=False)
+        for part in (0, 1)
+    )[-2 * _LEVELS :]
+    volumes = [one for n, one in enumerate(volumes) if one > 1.002 * max(volumes[n - 1] if n else 0.0, 0.0)]
+    begins = [math.inf, *(float(beyond[fall]) for fall in falls[:3])]
+    pairs = np.array([(one, max(one - begin, 0.0)) for one in volumes for begin in begins])
+    if not pairs.size:
+        return 0.0
+    volume, missing = pairs.T
+    found = slot_gains(series, np.full(volume.size, rate), volume, missing)
+    return max(float(gain.sum()) - _other(other) for gain, other in zip(found.gain, found.other, strict=True))
 
 
 def _unclaimed(series: Series, course: Course) -> str:
@@ -330,7 +351,8 @@ def _course(series: Series, own: _Own, rate: float, volume: float, levels: Seque
     if not path.restorations:
         return None
     spread = sum(((one.mbit / volume - 1) / _SPREAD) ** 2 / 2 for one in path.carried)
-    least = spread + LEAST_GAIN * len(path.restorations)
+    # A level that slots have by chance counts as much as a restoration for each two slots. Our choice.
+    least = spread + LEAST_GAIN * (len(path.restorations) + path.by_chance_s / LEVEL_S)
     gains, other = _gains(series, own, rate, volume, path.limited, least)
     if math.isinf(other):
         return None
@@ -354,6 +376,8 @@ class _Path:
         self.carried: list[Carried] = []
         self.limited: list[Stretch] = []
         self.hidden: list[Stretch] = []
+        #: How long slots are at the level while tokens are left.
+        self.by_chance_s = 0.0
         #: As long as this is less than the volume, tokens are left.
         self.missing = volume
 
@@ -416,6 +440,7 @@ class _Path:
                 total = self.volume - saved + carried
         else:
             # Tokens are left, so the level was that of slots.
+            self.by_chance_s += float(self.series.lengths_s[before.first : before.end].sum())
             total = self.missing + self._beyond(before.first, end)
         self.missing = self.volume
         if total < (1 - AGREE) * self.volume:
