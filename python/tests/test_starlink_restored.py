@@ -27,15 +27,15 @@ BUCKET = {"rate": "1 Mbit/s", "volume": "12 MB"}
 
 def made(
     restored_s: list[float], *, minutes: int = 40, seed: int = 1, rates: tuple[float, float] = (50, 87),
-    volume: float = VOLUME, hour: float = 0.0,
+    volume: float = VOLUME, filled: float = 1.0, hour: float = 0.0,
 ) -> Transfer:  # fmt: skip
-    """A flood of 100 Mbit/s behind a full bucket, in seconds; rates of slots lie evenly between two."""
+    """A flood of 100 Mbit/s behind a bucket, in seconds; rates of slots lie evenly between two."""
     generator = np.random.Generator(np.random.PCG64(seed))
     seconds = 60 * minutes
     # The reports begin 3 s before an edge.
     slot = (np.arange(seconds) + 12) // 15
     mbps = generator.uniform(*rates, slot.max() + 1)[slot] * (1 + 0.02 * generator.standard_normal(seconds))
-    tokens, found = volume, np.zeros(seconds)
+    tokens, found = filled * volume, np.zeros(seconds)
     for n, of_link in enumerate(mbps):
         if any(n <= one < n + 1 for one in restored_s):
             tokens = volume
@@ -167,6 +167,28 @@ def test_a_plain_bucket_is_not_restored(seed: int) -> None:
     slow = made([], seed=seed, rates=(5, 60))
     course = restorations.course_of(series_of(slow))
     assert course is None or not course.is_claimed
+
+
+def test_a_bucket_that_begins_part_full_and_refills_in_slow_slots_is_not_restored() -> None:
+    """A slow half hour fills the bucket, so the flood carries more than at first, and falls within a slot again."""
+    generator = np.random.Generator(np.random.PCG64(2))
+    slot = (np.arange(3600) + 12) // 15
+    mbps = np.where((slot > 20) & (slot < 80) | (slot > 100) & (slot < 180), 12.0, 70.0)
+    mbps = mbps * (1 + 0.02 * generator.standard_normal(3600))
+    tokens, found = 0.4 * VOLUME, np.zeros(3600)
+    for n, of_link in enumerate(mbps):
+        found[n] = min(of_link, RATE + tokens)
+        tokens = min(tokens + RATE - found[n], VOLUME)
+    course = restorations.course_of(series_of(shown(found)))
+    assert course is None or not course.is_claimed
+
+
+def test_a_flood_that_carries_the_volume_six_times_has_no_volume_of_twice_as_much() -> None:
+    # Of such moments some are near edges, and a volume that is twice as large would need half of them.
+    for first in (202.2, 204.2, 214.2):
+        course = restorations.course_of(series_of(made([first + 300 * n for n in range(7)], filled=0.2)))
+        if course is not None and course.is_claimed:
+            assert course.volume == pytest.approx(VOLUME, rel=0.01) and len(course.restorations) == 7
 
 
 def test_rates_that_rise_and_fall_at_edges_are_no_restorations() -> None:
