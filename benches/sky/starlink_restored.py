@@ -18,6 +18,7 @@ import dataclasses
 import math
 import time
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from starlink_allowance import FAST, OFFERED, RATES, START_S, report, scattered
@@ -36,8 +37,8 @@ STEPS = 10
 #: Rates behind a bucket.
 BEHIND = {"50 to 87, bucket": FAST, "10 to 70, bucket": RATES["10 to 70"], "10 to 70, 40 % full": RATES["10 to 70"]}
 
-#: Of the rates of seconds and of the clock.
-KINDS: dict[str, dict[str, float]] = {
+#: Scatter of seconds, and the clock.
+KINDS: dict[str, dict[str, Any]] = {
     "scatter 3 %": {},
     "scatter 7 %, wandering": {"wander": 1},
     "clock 6 s off": {"off_s": 6.0},
@@ -148,7 +149,7 @@ def main() -> None:
         filled = 0.4 if "full" in name else 1.0
         for correlation in (0.0, 0.4, 0.8, 0.95):
             cells = [
-                cell([flood(rates, correlation, n, bucket=name in BEHIND, filled=filled, **keys) for n in seeds])  # type: ignore[arg-type]
+                cell([flood(rates, correlation, n, bucket=name in BEHIND, filled=filled, **keys) for n in seeds])
                 for keys in KINDS.values()
             ]
             print(f"| {name} | {correlation:g} | {' | '.join(cells)} |", flush=True)
@@ -160,7 +161,7 @@ def main() -> None:
         for kind, keys in KINDS.items():
             fits = []
             for seed in seeds:
-                one = flood(FAST, 0.0, seed, minutes=minutes, bucket=True, apart=apart, **keys)  # type: ignore[arg-type]
+                one = flood(FAST, 0.0, seed, minutes=minutes, bucket=True, apart=apart, **keys)
                 fits.append(restorations.find([one], draws=given.draws))
             claimed = [fit for fit in fits if fit.restored_s]
             values = (("restored", 30.0 * sum(apart)), ("rate, Mbit/s", RATE), ("volume", VOLUME_MB))

@@ -102,7 +102,7 @@ class Stretch(NamedTuple):
 
 
 class Carried(NamedTuple):
-    """What arrives beyond the rate of a bucket until its volume is used up."""
+    """Arrivals beyond the rate of a bucket until its volume is used up."""
 
     mbit: float
     seconds: float
