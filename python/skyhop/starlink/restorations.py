@@ -141,7 +141,7 @@ class Course:
     @property
     def is_claimed(self) -> bool:
         """Whether the flood tells restorations."""
-        return self.is_likely and self.seen >= LEAST_SEEN
+        return self.is_likely and self.seen >= LEAST_SEEN and len(gaps_of(self.restorations)) > 0
 
 
 def find(transfers: Sequence[Transfer], *, draws: int = 200, seed: int = 1) -> Allowance:
@@ -532,11 +532,13 @@ def _saved(series: Series, rate: float, volume: float, stretch: Stretch) -> Floa
 def _at_changes(
     own: _Own, gains: Floats, limited: Sequence[Stretch], restorations: Sequence[Restoration]
 ) -> list[float]:
-    """The greatest gain in the slots of the rise and of the fall of each restoration."""
+    """The greatest gain in the slots of the rise of each restoration and of the fall after it."""
     found = []
-    for one in restorations:
-        fall = next((after.first for after in limited if after.first > one.place), None)
-        slots = {int(own.slot[n]) for n in (one.place, fall) if n is not None} - {gains.size}
+    for one, after in itertools.zip_longest(restorations, restorations[1:]):
+        fall = next((stretch.first for stretch in limited if stretch.first > one.place), None)
+        # A fall shows the last restoration before it.
+        is_last = fall is not None and (after is None or after.place >= fall)
+        slots = {int(own.slot[n]) for n in (one.place, fall if is_last else None) if n is not None} - {gains.size}
         found.append(max((float(gains[slot]) for slot in slots), default=0.0))
     return found
 
