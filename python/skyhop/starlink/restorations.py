@@ -356,7 +356,7 @@ def _course(series: Series, own: _Own, rate: float, volume: float, levels: Seque
     gains, other = _gains(series, own, rate, volume, path.limited, least)
     if math.isinf(other):
         return None
-    at_changes = _at_changes(own, gains, path.limited, path.restorations)
+    at_changes = _at_changes(series, own, rate, volume, gains, path.limited, path.restorations)
     restorations = tuple(
         dataclasses.replace(one, gain=gain) for one, gain in zip(path.restorations, at_changes, strict=True)
     )
@@ -530,16 +530,33 @@ def _saved(series: Series, rate: float, volume: float, stretch: Stretch) -> Floa
 
 
 def _at_changes(
-    own: _Own, gains: Floats, limited: Sequence[Stretch], restorations: Sequence[Restoration]
+    series: Series,
+    own: _Own,
+    rate: float,
+    volume: float,
+    gains: Floats,
+    limited: Sequence[Stretch],
+    restorations: Sequence[Restoration],
 ) -> list[float]:
     """The greatest gain in the slots of the rise of each restoration and of the fall after it."""
+    # Behind a bucket without restorations slow slots let a flood rise, too, but at edges: then falls show nothing.
+    slow = _mostly(series.mbps < (1 - 2 * SCATTER) * rate)
+    saved = float(((rate - series.mbps) * series.lengths_s)[slow].sum())
+    ends = {stretch.end for stretch in limited}
     found = []
     for one, after in itertools.zip_longest(restorations, restorations[1:]):
+        gain = 0.0
+        number = int(own.slot[one.place])
+        if one.place in ends and number < gains.size:
+            places = series.slots[number]
+            if min(np.count_nonzero(places < one.place), np.count_nonzero(places > one.place)) >= ASIDE_S:
+                gain = float(gains[number])
         fall = next((stretch.first for stretch in limited if stretch.first > one.place), None)
         # A fall shows the last restoration before it.
-        is_last = fall is not None and (after is None or after.place >= fall)
-        slots = {int(own.slot[n]) for n in (one.place, fall if is_last else None) if n is not None} - {gains.size}
-        found.append(max((float(gains[slot]) for slot in slots), default=0.0))
+        if saved <= AGREE * volume and fall is not None and (after is None or after.place >= fall):
+            number = int(own.slot[fall])
+            gain = max(gain, float(gains[number]) if number < gains.size else 0.0)
+        found.append(gain)
     return found
 
 
