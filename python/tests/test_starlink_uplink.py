@@ -337,6 +337,8 @@ def test_the_command_reads_iperf3s_reports_of_a_loaded_link(tmp_path: Path) -> N
     assert invoked.exit_code == 0, invoked.stderr
     found, wanted = json.loads(invoked.stdout)["loaded"], starlink.fit_capacity([flood], draws=0)
     assert found["rates_mbps"] == list(wanted.rates_mbps) and found["rate_correlation"] == wanted.rate_correlation
+    assert found["allowance_mbps"] is None and found["allowance_restored_at_s"] is None
+    assert found["allowance_restored_s"] == []
     del document["server_output_json"]
     file.write_text(json.dumps(document), encoding="utf-8")
     invoked = CliRunner().invoke(cli.app, ["fit", "starlink", "--loaded", str(file)])

@@ -48,7 +48,7 @@ AGREE = 0.15
 CLAIMED = 10.0
 
 #: Reports are not more exact than this share of the rate.
-_EXACT = 0.01
+EXACT = 0.01
 
 #: Datagrams that tell a loss.
 LEAST_PACKETS = 1000
@@ -60,13 +60,13 @@ _WHOLE_S = 2.0
 _NEARLY = 0.02
 
 #: Shares by which the level of a slot may differ from the rate of the bucket.
-_OFF = SCATTER * np.linspace(-2, 2, 9)
+OFF = SCATTER * np.linspace(-2, 2, 9)
 
 #: How often volume and what transfers leave of it are found in turn.
 _TURNS = 10
 
 #: Falls of which the likelihood is computed, and what each must gain in its own slot.
-_FALLS, _LEAST_GAIN = 40, 3.0
+_FALLS, LEAST_GAIN = 40, 3.0
 
 
 @dataclass(frozen=True)
@@ -79,10 +79,14 @@ class Allowance:
     """Tokens that are kept at most, in 10⁶ bytes of IP packets."""
     parameters: tuple[Parameter, ...]
     free: tuple[Bools, ...]
-    """Of each transfer, the intervals before its fall: there the link has its own rate."""
+    """Of each transfer, the intervals before its fall, or with tokens: there the link has its own rate."""
     falls_s: tuple[float, ...]
     """Of each transfer, when it falls, in s from the end of its warm-up; NaN where it does not."""
     notes: tuple[str, ...] = ()
+    restored_s: tuple[float, ...] = ()
+    """The time between restorations of the whole volume, or its quantiles; empty where none is claimed."""
+    restored_at_s: float = math.nan
+    """The first restoration, from the start of the first transfer that shows some."""
 
     @property
     def is_claimed(self) -> bool:
@@ -91,7 +95,7 @@ class Allowance:
 
 
 @dataclass(frozen=True)
-class _Series:
+class Series:
     """A transfer in intervals of a second or so, and the slots whose inside it covers."""
 
     name: str
@@ -135,22 +139,22 @@ def find(transfers: Sequence[Transfer], *, draws: int = 200, seed: int = 1) -> A
     Only floods of UDP claim one: the control of a TCP lowers its rate by itself. Tokens that a transfer took are
     missing at the next one, and come at the rate of the bucket in between. The bucket is taken for full at the first.
     """
-    every = [_series(one) for one in transfers]
+    every = [series_of(one) for one in transfers]
     free = tuple(np.ones(one.begins_s.size, dtype=bool) for one in transfers)
     none = tuple(math.nan for _ in transfers)
-    is_flood = [one.is_udp and _is_told(each) for one, each in zip(transfers, every, strict=True)]
+    is_flood = [one.is_udp and is_told(each) for one, each in zip(transfers, every, strict=True)]
     notes = [
         f"{one.name}: reports of {float(np.median(each.lengths_s)):.0f} s do not tell whether its rate falls within a "
         "slot, as a token bucket makes it: record with -i 1."
         for one, each in zip(transfers, every, strict=True)
         if one.is_udp and float(np.median(each.lengths_s)) > LONGEST_S
     ]
-    falls = [_fall(each) if flood else None for each, flood in zip(every, is_flood, strict=True)]
+    falls = [fall_in(each) if flood else None for each, flood in zip(every, is_flood, strict=True)]
     claims = [place for place, fall in enumerate(falls) if fall is not None and fall.gain >= CLAIMED]
     if claims:
         bucket = _Bucket(every, {place: fall for place in claims if (fall := falls[place]) is not None})
         if not (against := bucket.against()):
-            return bucket.allowance(notes, _losses(transfers, every), draws, seed)
+            return bucket.allowance(notes, losses_of_streams(transfers, every), draws, seed)
         notes.append(f"{against} No allowance is claimed, and the levels count as rates of slots.")
     else:
         notes += [
@@ -161,22 +165,22 @@ def find(transfers: Sequence[Transfer], *, draws: int = 200, seed: int = 1) -> A
 
 def fall_of(transfer: Transfer) -> Fall | None:
     """The most likely fall of one transfer from the rates of slots to a level; None where no slot falls."""
-    series = _series(transfer)
-    return _fall(series) if _is_told(series) else None
+    series = series_of(transfer)
+    return fall_in(series) if is_told(series) else None
 
 
 class _Bucket:
     """One bucket behind transfers of which some fall, and how much of it each of them finds used up."""
 
-    def __init__(self, every: Sequence[_Series], falls: Mapping[int, Fall]) -> None:
+    def __init__(self, every: Sequence[Series], falls: Mapping[int, Fall]) -> None:
         self.every = every
         self.claims = tuple(falls)
         self.falls = {place: fall.place for place, fall in falls.items()}
         self.order = sorted(range(len(every)), key=lambda place: every[place].begin_s)
         blocks = [_limited(every[place], fall) for place, fall in falls.items()]
-        self.rates = [_mean(one) for one in blocks]
+        self.rates = [mean_rate(one) for one in blocks]
         self.blocks = np.concatenate(blocks)
-        self.rate = _mean(self.blocks)
+        self.rate = mean_rate(self.blocks)
         self.part_full: int | None = None
         # Alone, the transfer that fell last had most of the bucket.
         self.volume = max(self._volumes(np.array([self.rate]), 0.0).values(), default=np.zeros(1))[0]
@@ -202,7 +206,7 @@ class _Bucket:
         for place, one in enumerate(self.every):
             if place in self.falls or (last := _last_before_fall(one, self.rate)) is None:
                 continue
-            missing = _missing(one, np.array([self.rate]), np.array([np.inf]), begins[place])[0, last + 1]
+            missing = tokens_missing(one, np.array([self.rate]), np.array([np.inf]), begins[place])[0, last + 1]
             if abs(missing - self.volume) <= 2 * AGREE * self.volume:
                 self.falls[place] = last
             else:
@@ -226,7 +230,7 @@ class _Bucket:
         for place, fall in self.falls.items():
             # The first one tells what was there when it began.
             begin = np.zeros(rate.size) if place == self.part_full else begins[place]
-            missing = _missing(self.every[place], rate, np.full(rate.size, np.inf), begin)
+            missing = tokens_missing(self.every[place], rate, np.full(rate.size, np.inf), begin)
             found[place] = missing[:, fall + 1]
         return found
 
@@ -252,25 +256,25 @@ class _Bucket:
             # The report leaves the warm-up out.
             missing = np.clip(missing + (float(one.mbps[0]) - rate) * one.warm_up_s, 0.0, most)
             begins[place] = missing
-            missing, since_s = _missing(one, rate, most, missing)[:, -1], one.end_s
+            missing, since_s = tokens_missing(one, rate, most, missing)[:, -1], one.end_s
         return begins
 
     def against(self) -> str:
         """What contradicts one bucket; empty where nothing does."""
         for first, second in itertools.pairwise(self.order):
-            if self.every[second].begin_s < self.every[first].end_s - _WHOLE_S:
+            if is_together(self.every[first], self.every[second]):
                 return (
                     f"{self.every[first].name} and {self.every[second].name} were recorded at the same time, so "
                     "neither tells a token bucket alone: record one at a time."
                 )
         rates = dict(zip(self.claims, self.rates, strict=True))
-        if _differ(self.rates):
+        if differ(self.rates):
             return (
                 f"The transfers do not fall to the rate of one token bucket: {self._each(rates)} Mbit/s. Leave out "
                 "those whose level something else lowers."
             )
         of_claims = {place: value for place, value in self.volumes.items() if place in self.claims}
-        if _differ([value for place, value in of_claims.items() if place != self.part_full]):
+        if differ([value for place, value in of_claims.items() if place != self.part_full]):
             sizes = self._each({place: value / 8 for place, value in of_claims.items()})
             return (
                 f"The transfers do not fall after the volume of one token bucket: {sizes} MB beyond {self.rate:.3g} "
@@ -282,7 +286,7 @@ class _Bucket:
                 continue
             volume = self.volume * np.linspace(1 - AGREE, 1 + AGREE, 61)
             rate, begin = np.full(volume.size, self.rate), np.full(volume.size, begins[place][0])
-            if float(_gains(one, rate, volume, begin).gain.sum(axis=1).max()) <= -CLAIMED:
+            if float(slot_gains(one, rate, volume, begin).gain.sum(axis=1).max()) <= -CLAIMED:
                 return (
                     f"{self._names()} within a slot after {self.volume / 8:.3g} MB beyond {self.rate:.3g} Mbit/s, but "
                     f"{one.name} carried more without falling: no token bucket explains both."
@@ -305,7 +309,7 @@ class _Bucket:
         generator = np.random.Generator(np.random.PCG64(seed))
         counted = [place for place in self.falls if place != self.part_full]
         drawn = generator.integers(0, len(self.blocks), (draws, len(self.blocks)))
-        of_rate = np.array([_mean(self.blocks[one]) for one in drawn])
+        of_rate = np.array([mean_rate(self.blocks[one]) for one in drawn])
         volumes = self._volumes(of_rate, self.volume)
         of_transfer = np.array([volumes[place] for place in counted]).reshape(len(counted), draws)
         which = generator.integers(0, len(counted), (draws, len(counted)))
@@ -315,8 +319,8 @@ class _Bucket:
         if losses.size:
             factor = 1 / (1 - float(losses.mean()))
             rate, volume_mb = factor * rate, factor * volume_mb
-            of_rate = of_rate / (1 - _drawn_means(losses, len(self.blocks), draws, generator))
-            of_volume = of_volume / (1 - _drawn_means(losses, before, draws, generator))
+            of_rate = of_rate / (1 - drawn_means(losses, len(self.blocks), draws, generator))
+            of_volume = of_volume / (1 - drawn_means(losses, before, draws, generator))
         parameters = (
             Parameter("allowance, rate, Mbit/s", rate, *interval(of_rate.tolist(), len(self.blocks))),
             Parameter("allowance, volume, MB", volume_mb, *interval(of_volume.tolist(), len(self.blocks))),
@@ -337,7 +341,7 @@ class _Bucket:
         for place, one in enumerate(self.every):
             volume = np.array([self.volumes.get(place, self.volume)])
             begin = np.zeros(1) if place == self.part_full else begins[place]
-            missing = _missing(one, np.array([self.rate]), volume, begin)[0, 1:]
+            missing = tokens_missing(one, np.array([self.rate]), volume, begin)[0, 1:]
             # From its first fall on, also where only a later one lies within a slot.
             empty = np.nonzero(missing >= (1 - _NEARLY) * volume)[0]
             first = int(empty[0]) if empty.size else None
@@ -384,20 +388,21 @@ class _Bucket:
         return notes
 
 
-def _differ(values: Sequence[float]) -> bool:
+def differ(values: Sequence[float]) -> bool:
     """Whether one is too far from the mean of all."""
     mean = float(np.mean(values))
     return any(abs(value - mean) > AGREE * mean for value in values)
 
 
-def _series(one: Transfer) -> _Series:
+def series_of(one: Transfer) -> Series:
     """Intervals that are shorter than a second are put together."""
     ends = one.begins_s + one.lengths_s
     second = np.floor((one.begins_s + one.lengths_s / 2) / max(1.0, float(np.median(one.lengths_s))) + 1e-9)
     _, of = np.unique(second, return_inverse=True)
     lengths: Floats = np.bincount(of, weights=one.lengths_s).astype(float)
     mbps = np.bincount(of, weights=one.rate_bps * one.lengths_s) / lengths / 1e6 * one.wire_factor
-    last: Floats = np.array([ends[of == n].max() for n in range(lengths.size)])
+    last: Floats = np.full(lengths.size, -math.inf)
+    np.maximum.at(last, of, ends)
     begins = one.start_s + one.omitted_s + last - lengths - FIRST_S
     middles = begins + lengths / 2
     edge = np.round(middles / SLOT_S) * SLOT_S
@@ -406,13 +411,13 @@ def _series(one: Transfer) -> _Series:
     slots = tuple(np.nonzero(inside & (slot == number))[0] for number in np.unique(slot[inside]))
     slots = tuple(places for places in slots if lengths[places].sum() >= SLOT_S / 3 and mbps[places].any())
     offered = one.offered_bps / 1e6 * one.wire_factor if one.offered_bps > 0 else math.inf
-    return _Series(
+    return Series(
         name=one.name, begin_s=one.start_s, ends_s=last, lengths_s=lengths, mbps=np.asarray(mbps),
         of=np.asarray(of, dtype=np.intp), warm_up_s=one.omitted_s, offered_mbps=offered, slots=slots,
     )  # fmt: skip
 
 
-def _losses(transfers: Sequence[Transfer], every: Sequence[_Series]) -> Floats:
+def losses_of_streams(transfers: Sequence[Transfer], every: Sequence[Series]) -> Floats:
     """Share of the datagrams that each slot of streams loses, edges counted; empty where no stream tells it."""
     found: list[Floats] = []
     packets = 0.0
@@ -431,17 +436,23 @@ def _losses(transfers: Sequence[Transfer], every: Sequence[_Series]) -> Floats:
     return np.concatenate(found) if packets >= LEAST_PACKETS else np.zeros(0)
 
 
-def _drawn_means(losses: Floats, slots: float, draws: int, generator: np.random.Generator) -> Floats:
+def drawn_means(losses: Floats, slots: float, draws: int, generator: np.random.Generator) -> Floats:
     """Means that other streams, and transfers of so many slots, would have lost."""
     of = max(round(1 / (1 / losses.size + 1 / max(slots, 1.0))), 1)
     return np.asarray(losses[generator.integers(0, losses.size, (draws, of))].mean(axis=1))
 
 
-def _is_told(series: _Series) -> bool:
+def is_together(first: Series, second: Series) -> bool:
+    """Whether the second one begins before the first one ends."""
+    return second.begin_s < first.end_s - _WHOLE_S
+
+
+def is_told(series: Series) -> bool:
+    """Whether reports are short enough, and slots enough, to tell falls."""
     return float(np.median(series.lengths_s)) <= LONGEST_S and len(series.slots) > 3
 
 
-def _missing(series: _Series, rate: Floats, volume: Floats, at_begin: Floats) -> Floats:
+def tokens_missing(series: Series, rate: Floats, volume: Floats, at_begin: Floats) -> Floats:
     """Tokens that are missing in the bucket at the start and after each interval, in Mbit: a row for each bucket."""
     missing = np.empty((rate.size, series.mbps.size + 1))
     missing[:, 0] = now = np.clip(at_begin, 0.0, volume)
@@ -461,26 +472,26 @@ class _Gains(NamedTuple):
     """How long the slot is at its rate, s, within twice `SCATTER`, with hardly a token left."""
 
 
-def _gains(series: _Series, rate: Floats, volume: Floats, at_begin: Floats) -> _Gains:
+def slot_gains(series: Series, rate: Floats, volume: Floats, at_begin: Floats) -> _Gains:
     """By how much buckets raise the logarithm of the likelihood of each slot.
 
     Without one a slot has the mean of its intervals, and a variance of its own. With one each interval has the rate of
     the slot, or less: what tokens come and are left. A slot gains only if it falls at least `ASIDE_S` from either end.
     """
-    missing = _missing(series, rate, volume, at_begin)
+    missing = tokens_missing(series, rate, volume, at_begin)
     left = (volume[:, None] - missing[:, :-1]) / series.lengths_s
     gains, others, limited_s = np.zeros((3, rate.size, len(series.slots)))
     for number, places in enumerate(series.slots):
         y, seconds = series.mbps[places], series.lengths_s[places]
-        exact = y.size * (_EXACT * float(y.mean())) ** 2
+        exact = y.size * (EXACT * float(y.mean())) ** 2
         alone = float(np.sum((y - y.mean()) ** 2)) + exact
         # The first intervals tell the rate of the slot, as many as there are before the tokens are used up.
         of_slot = np.append(np.cumsum(y) / np.arange(1, y.size + 1), np.inf)
-        limit = rate[:, None, None] * (1 + _OFF[:, None]) + left[:, None, places]
+        limit = rate[:, None, None] * (1 + OFF[:, None]) + left[:, None, places]
         # Axes: bucket, rate of the slot, level, interval.
         expected = np.minimum(of_slot[None, :, None, None], limit[:, None])
         squares = np.sum((y - expected) ** 2, axis=-1) + exact
-        gain = y.size / 2 * np.log(alone / squares) - (_OFF / SCATTER) ** 2 / 2
+        gain = y.size / 2 * np.log(alone / squares) - (OFF / SCATTER) ** 2 / 2
         best = np.argmax(gain.reshape(rate.size, -1), axis=1)
         of_rate, of_level = np.unravel_index(best, gain.shape[1:])
         every = np.arange(rate.size)
@@ -494,7 +505,7 @@ def _gains(series: _Series, rate: Floats, volume: Floats, at_begin: Floats) -> _
         # A queue of a slow slot leaves in the next one, faster than what is offered, until it is empty.
         aside &= is_limited @ y < CARRIED * series.offered_mbps * np.maximum(is_limited.sum(axis=1), 1)
         gains[:, number] = np.where(aside, gains[:, number], np.minimum(gains[:, number], 0.0))
-        split = float(_splits(y, seconds)[1].min(initial=math.inf)) + exact
+        split = float(splits(y, seconds)[1].min(initial=math.inf)) + exact
         others[:, number] = np.maximum(y.size / 2 * np.log(squares[every, of_rate, of_level] / split), 0.0)
     return _Gains(gains, others, limited_s)
 
@@ -506,7 +517,7 @@ def explained(y: Floats) -> Floats:
     return np.asarray(sums**2 / count + sums**2 / (y.size - count))
 
 
-def _splits(y: Floats, seconds: Floats) -> tuple[Places, Floats]:
+def splits(y: Floats, seconds: Floats) -> tuple[Places, Floats]:
     """Places at which a slot may change, far enough from both ends, and the squares around the means on both sides."""
     before = np.cumsum(seconds)[:-1]
     far = np.minimum(before, float(seconds.sum()) - before) >= ASIDE_S - 1e-6
@@ -514,7 +525,7 @@ def _splits(y: Floats, seconds: Floats) -> tuple[Places, Floats]:
     return places, np.maximum(float(np.sum((y - y.mean()) ** 2)) - explained(y)[places - 1], 0.0)
 
 
-def _blocks(series: _Series, kept: slice) -> Floats:
+def slot_rows(series: Series, kept: slice) -> Floats:
     """The slots of some intervals: a row each with its length in s and its mean rate, edges counted."""
     middles = series.begin_s + series.warm_up_s + series.ends_s - series.lengths_s / 2 - FIRST_S
     _, of = np.unique(np.floor(middles / SLOT_S)[kept], return_inverse=True)
@@ -522,16 +533,16 @@ def _blocks(series: _Series, kept: slice) -> Floats:
     return np.stack([length, np.bincount(of, weights=(series.lengths_s * series.mbps)[kept]) / length], axis=1)
 
 
-def _after(series: _Series, place: int) -> Floats:
+def _after(series: Series, place: int) -> Floats:
     """Slots after an interval, without slow ones at the end: nothing uses the tokens that these leave."""
-    rows = _blocks(series, slice(place + 1, None))
-    level = _mean(rows)
+    rows = slot_rows(series, slice(place + 1, None))
+    level = mean_rate(rows)
     while len(rows) > 1 and rows[-1, 1] < (1 - 2 * SCATTER) * level:
         rows = rows[:-1]
     return rows
 
 
-def _last_before_fall(series: _Series, rate: float) -> int | None:
+def _last_before_fall(series: Series, rate: float) -> int | None:
     """The last interval before a fall to about `rate`, or less, that stays; None where the transfer has none.
 
     Two levels fit its intervals best with the fall there (least squares). It may lie at an edge.
@@ -547,53 +558,54 @@ def _last_before_fall(series: _Series, rate: float) -> int | None:
     return last if stays and after <= (1 + AGREE) * rate and before > (1 + 2 * AGREE) * rate else None
 
 
-def _limited(series: _Series, fall: Fall) -> Floats:
+def _limited(series: Series, fall: Fall) -> Floats:
     """Slots between two moments at which the bucket is empty: there as much arrives as tokens come."""
-    missing = _missing(series, np.array([fall.rate]), np.array([fall.volume]), np.zeros(1))[0, 1:]
+    missing = tokens_missing(series, np.array([fall.rate]), np.array([fall.volume]), np.zeros(1))[0, 1:]
     empty = np.nonzero(missing >= fall.volume - 1e-9)[0]
     if not empty.size or series.ends_s[empty[-1]] - series.ends_s[empty[0]] < LEVEL_S:
         return _after(series, fall.place)
-    return _blocks(series, slice(int(empty[0]) + 1, int(empty[-1]) + 1))
+    return slot_rows(series, slice(int(empty[0]) + 1, int(empty[-1]) + 1))
 
 
-def _mean(blocks: Floats) -> float:
+def mean_rate(blocks: Floats) -> float:
+    """The mean of rows of a length and a rate."""
     return float(np.average(blocks[:, 1], weights=blocks[:, 0]))
 
 
-def _fall(series: _Series) -> Fall | None:
+def fall_in(series: Series) -> Fall | None:
     """The most likely fall to a level; None where no slot falls."""
     found: list[tuple[float, int, float]] = []
     for places in series.slots:
         y = series.mbps[places]
-        exact = y.size * (_EXACT * float(y.mean())) ** 2
+        exact = y.size * (EXACT * float(y.mean())) ** 2
         alone = float(np.sum((y - y.mean()) ** 2)) + exact
-        for m, squares in zip(*_splits(y, series.lengths_s[places]), strict=True):
+        for m, squares in zip(*splits(y, series.lengths_s[places]), strict=True):
             gain = y.size / 2 * math.log(alone / (float(squares) + exact))
-            if gain < _LEAST_GAIN or y[:m].mean() <= y[m:].mean():
+            if gain < LEAST_GAIN or y[:m].mean() <= y[m:].mean():
                 continue
             # The fall may lie within the first interval that is lower.
             for place in (int(places[m - 1]), int(places[m])):
                 if series.ends_s[-1] - series.ends_s[place] >= LEVEL_S:
                     # Tokens that slow slots leave make the mean of all that follows less sure than the end of the slot.
-                    rates = _mean(_after(series, place)), float(y[(m + y.size) // 2 :].mean())
+                    rates = mean_rate(_after(series, place)), float(y[(m + y.size) // 2 :].mean())
                     found += [(gain, place, rate) for rate in rates]
     if not found:
         return None
     kept = sorted(found, reverse=True)[: 2 * _FALLS]
     places_of, rate = np.array([one[1] for one in kept]), np.array([one[2] for one in kept])
     start = np.zeros(rate.size)
-    all_missing = _missing(series, rate, np.full(rate.size, np.inf), start)
+    all_missing = tokens_missing(series, rate, np.full(rate.size, np.inf), start)
     volume = all_missing[np.arange(rate.size), places_of + 1]
-    found_of = _gains(series, rate, volume, start)
+    found_of = slot_gains(series, rate, volume, start)
     # Changes elsewhere: the largest may be chance, and many are a clock that is off.
-    other = np.maximum(found_of.other.max(axis=1), np.maximum(found_of.other - _LEAST_GAIN, 0.0).sum(axis=1))
+    other = np.maximum(found_of.other.max(axis=1), np.maximum(found_of.other - LEAST_GAIN, 0.0).sum(axis=1))
     gain = found_of.gain.sum(axis=1) - other
     gain[(volume <= 0) | (found_of.limited_s.sum(axis=1) < LEVEL_S)] = -math.inf
     best = int(np.argmax(gain))
     return Fall(int(places_of[best]), float(rate[best]), float(volume[best]), float(gain[best]))
 
 
-def _unclaimed(series: _Series, *, is_udp: bool) -> str:
+def _unclaimed(series: Series, *, is_udp: bool) -> str:
     """A sentence on a transfer that falls to a level without telling a bucket; empty where it does not."""
     means = np.array([series.mbps[places].mean() for places in series.slots])
     for first in range(1, means.size - 2):

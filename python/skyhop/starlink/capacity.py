@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from skyhop.starlink import allowance, fades, losses
+from skyhop.starlink import fades, losses, restorations
 from skyhop.starlink.allowance import LEAST_PACKETS, NEAR_S, Bools
 from skyhop.starlink.chains import Chains, neighbours
 from skyhop.starlink.estimating import evenly_spaced
@@ -64,6 +64,10 @@ class CapacityFit:
     """Rate of the token bucket in Mbit/s of IP packets; NaN where none is claimed."""
     allowance_mb: float = math.nan
     """Its volume in 10⁶ bytes, likewise."""
+    allowance_restored_s: tuple[float, ...] = ()
+    """The time after which the whole volume is there again, or its quantiles; empty where none is claimed."""
+    allowance_restored_at_s: float = math.nan
+    """The first restoration, from the start of the first transfer that shows some; NaN likewise."""
     loss_quantiles: tuple[float, ...] = ()
     """Evenly spaced quantiles of the loss of a slot; empty where chance explains how slots differ."""
     fades_every_s: float = math.nan
@@ -111,7 +115,7 @@ def fit_capacity(transfers: Sequence[Transfer], *, draws: int = 200, seed: int =
     for one in transfers:
         fills(one)
     once(transfers)
-    bucket = allowance.find(transfers, draws=draws, seed=seed)
+    bucket = restorations.find(transfers, draws=draws, seed=seed)
     every = [_slots(one, free) for one, free in zip(transfers, bucket.free, strict=True)]
     # Slots of different transfers are not neighbours.
     number = np.concatenate([one.number + 1e12 * place for place, one in enumerate(every)])
@@ -195,6 +199,8 @@ def fit_capacity(transfers: Sequence[Transfer], *, draws: int = 200, seed: int =
         unknown=unknown, slots=rate.size if rates else 0,
         loss=loss, outage_ms=outages, edges=outage.size, notes=tuple(notes), parameters=tuple(parameters),
         allowance_mbps=round(bucket.rate_mbps, 3), allowance_mb=round(bucket.volume_mb, 2),
+        allowance_restored_s=tuple(round(one, 1) for one in bucket.restored_s),
+        allowance_restored_at_s=round(bucket.restored_at_s, 1),
         loss_quantiles=told.quantiles, fades_every_s=float(f"{faded.every_s:.3g}"),
         fades_length_ms=float(f"{1e3 * faded.length_s:.3g}"), fades_loss=faded.loss,
     )  # fmt: skip
@@ -221,7 +227,9 @@ def capacity_table(found: CapacityFit) -> str:
             lines.append(f"rate_correlation = {found.rate_correlation:g}")
     if not math.isnan(found.allowance_mbps):
         rate, volume = f"{found.allowance_mbps:g} Mbit/s", f"{found.allowance_mb:g} MB"
-        lines.append(f'allowance = {{ rate = "{rate}", volume = "{volume}" }}')
+        every = [f'"{value:g} s"' for value in found.allowance_restored_s]
+        restored = f", restored = {every[0] if len(every) == 1 else '[' + ', '.join(every) + ']'}" if every else ""
+        lines.append(f'allowance = {{ rate = "{rate}", volume = "{volume}"{restored} }}')
     if found.loss_quantiles:
         lines.append("loss = [" + ", ".join(f"{value:g}" for value in found.loss_quantiles) + "]")
     elif not math.isnan(found.loss):
