@@ -227,8 +227,8 @@ def capacity_table(found: CapacityFit) -> str:
             lines.append(f"rate_correlation = {found.rate_correlation:g}")
     if not math.isnan(found.allowance_mbps):
         rate, volume = f"{found.allowance_mbps:g} Mbit/s", f"{found.allowance_mb:g} MB"
-        every = [f'"{value:g} s"' for value in found.allowance_restored_s]
-        restored = f", restored = {every[0] if len(every) == 1 else '[' + ', '.join(every) + ']'}" if every else ""
+        times = [f'"{value:g} s"' for value in found.allowance_restored_s]
+        restored = f", restored = {times[0] if len(times) == 1 else '[' + ', '.join(times) + ']'}" if times else ""
         lines.append(f'allowance = {{ rate = "{rate}", volume = "{volume}"{restored} }}')
     if found.loss_quantiles:
         lines.append("loss = [" + ", ".join(f"{value:g}" for value in found.loss_quantiles) + "]")
