@@ -51,6 +51,20 @@ def scattered(seconds: int, slot: Floats, *, wander: bool, generator: np.random.
     return np.maximum(1 + width[slot.astype(int)] * noise, 0.05)
 
 
+def of_slots(
+    rates: tuple[float, ...], correlation: float, seconds: int, *, wander: bool, generator: np.random.Generator
+) -> tuple[float, Floats]:
+    """When a flood begins in its first slot, s, and the rate of the link in each of its seconds, Mbit/s."""
+    begin_s = float(generator.uniform(0, 15))
+    slots = chained(seconds // 15 + 3, correlation, generator)
+    slot = np.floor((np.arange(seconds) + begin_s) / 15)
+    before, after = (at(np.array(rates), slots)[(slot + n).astype(int)] for n in (0, 1))
+    # A second may hold an edge.
+    part = np.clip((np.arange(seconds) + begin_s + 1) - 15 * (slot + 1), 0, 1)
+    factors = scattered(seconds, slot, wander=wander, generator=generator)
+    return begin_s, np.asarray((before * (1 - part) + after * part) * factors)
+
+
 @cache
 def report() -> Transfer:
     """A report that lacks the rates only."""
@@ -62,14 +76,7 @@ def flood(
 ) -> Transfer:
     """What iperf3 would tell of one flood: a row for each second."""
     generator = np.random.Generator(np.random.PCG64(seed))
-    seconds = 60 * MINUTES
-    begin_s = generator.uniform(0, 15)
-    slots = chained(seconds // 15 + 3, correlation, generator)
-    slot = np.floor((np.arange(seconds) + begin_s) / 15)
-    before, after = (at(np.array(rates), slots)[(slot + n).astype(int)] for n in (0, 1))
-    # A second may hold an edge.
-    part = np.clip((np.arange(seconds) + begin_s + 1) - 15 * (slot + 1), 0, 1)
-    mbps = (before * (1 - part) + after * part) * scattered(seconds, slot, wander=wander, generator=generator)
+    begin_s, mbps = of_slots(rates, correlation, 60 * MINUTES, wander=wander, generator=generator)
     carried = limited(np.minimum(mbps, OFFERED), bucket)
     template = report()
     return dataclasses.replace(
@@ -91,9 +98,9 @@ def gains(floods: int, rates: tuple[float, ...], correlation: float, **keys: obj
     return np.array(found)
 
 
-def cell(gain: Floats) -> str:
-    """Claims, and the gain that one of 100 exceeds."""
-    claims = int(np.count_nonzero(gain >= allowance.CLAIMED))
+def cell(gain: Floats, claims: int | None = None) -> str:
+    """Claims, by default all gains that are enough for one, and the gain that one of 100 exceeds."""
+    claims = int(np.count_nonzero(gain >= allowance.CLAIMED)) if claims is None else claims
     most = np.sort(gain)[-max(math.ceil(gain.size / 100), 1)]
     return f"{claims} ({most:.1f})" if math.isfinite(most) else f"{claims} (–)"
 

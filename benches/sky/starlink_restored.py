@@ -21,8 +21,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from starlink_allowance import FAST, OFFERED, RATES, START_S, report, scattered
-from starlink_coverage import at, chained
+from starlink_allowance import FAST, OFFERED, RATES, START_S, cell, of_slots, report
 
 from skyhop.starlink import restorations
 from skyhop.starlink.allowance import Allowance, series_of
@@ -87,13 +86,7 @@ def flood(
     """What iperf3 would tell of one flood: a row for each second."""
     generator = np.random.Generator(np.random.PCG64(seed))
     seconds = 60 * minutes
-    begin_s = generator.uniform(0, 15)
-    slots = chained(seconds // 15 + 3, correlation, generator)
-    slot = np.floor((np.arange(seconds) + begin_s) / 15)
-    before, after = (at(np.array(rates), slots)[(slot + n).astype(int)] for n in (0, 1))
-    # A second may hold an edge.
-    part = np.clip((np.arange(seconds) + begin_s + 1) - 15 * (slot + 1), 0, 1)
-    mbps = (before * (1 - part) + after * part) * scattered(seconds, slot, wander=wander > 0, generator=generator)
+    begin_s, mbps = of_slots(rates, correlation, seconds, wander=wander > 0, generator=generator)
     carried = np.minimum(mbps, OFFERED)
     if bucket:
         carried = limited(carried, moments(apart, minutes, generator) if apart else [], filled)
@@ -113,15 +106,14 @@ def flood(
     )
 
 
-def cell(floods: Sequence[Transfer]) -> str:
+def null_cell(floods: Sequence[Transfer]) -> str:
     """Claims, and the gain that one of 100 exceeds."""
     courses = [restorations.course_of(series_of(one)) for one in floods]
     claims = sum(one is not None and one.is_claimed for one in courses)
     gains = [
         -math.inf if one is None or one.seen < restorations.LEAST_SEEN else one.gain - one.plain for one in courses
     ]
-    most = sorted(gains)[-max(math.ceil(len(gains) / 100), 1)]
-    return f"{claims} ({most:.1f})" if math.isfinite(most) else f"{claims} (–)"
+    return cell(np.array(gains), claims)
 
 
 def held(fits: Sequence[Allowance], name: str, known: float) -> str:
@@ -149,7 +141,7 @@ def main() -> None:
         filled = 0.4 if "full" in name else 1.0
         for correlation in given.correlation or (0.0, 0.4, 0.8, 0.95):
             cells = [
-                cell([flood(rates, correlation, n, bucket=name in BEHIND, filled=filled, **keys) for n in seeds])
+                null_cell([flood(rates, correlation, n, bucket=name in BEHIND, filled=filled, **keys) for n in seeds])
                 for keys in KINDS.values()
             ]
             print(f"| {name} | {correlation:g} | {' | '.join(cells)} |", flush=True)

@@ -184,7 +184,7 @@ def test_a_bucket_that_begins_part_full_and_refills_in_slow_slots_is_not_restore
 
 
 def test_a_flood_that_carries_the_volume_six_times_has_no_volume_of_twice_as_much() -> None:
-    # Of such moments some are near edges, and a volume that is twice as large would need half of them.
+    # Some of these moments are near edges. A volume that is twice as large would need half as many restorations.
     for first in (202.2, 204.2, 214.2):
         course = restorations.course_of(series_of(made([first + 300 * n for n in range(7)], filled=0.2)))
         if course is not None and course.is_claimed:

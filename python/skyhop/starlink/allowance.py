@@ -50,6 +50,12 @@ CLAIMED = 10.0
 #: Reports are not more exact than this share of the rate.
 EXACT = 0.01
 
+#: Said where nothing tells losses.
+WITHOUT_LOSSES = (
+    "No transfer tells losses, so the allowance is that of what arrived: where the path loses 0.2 % it is "
+    "that much more."
+)
+
 #: Datagrams that tell a loss.
 LEAST_PACKETS = 1000
 
@@ -328,10 +334,7 @@ class _Bucket:
         falls_s, free = self._limits()
         every_note = [*notes, *self._notes(falls_s)]
         if not losses.size:
-            every_note.append(
-                "No transfer tells losses, so the allowance is that of what arrived: where the path loses 0.2 % it is "
-                "that much more."
-            )
+            every_note.append(WITHOUT_LOSSES)
         return Allowance(rate, volume_mb, parameters, free, falls_s, tuple(every_note))
 
     def _limits(self) -> tuple[tuple[float, ...], tuple[Bools, ...]]:
@@ -483,7 +486,7 @@ def slot_gains(series: Series, rate: Floats, volume: Floats, at_begin: Floats) -
     gains, others, limited_s = np.zeros((3, rate.size, len(series.slots)))
     for number, places in enumerate(series.slots):
         y, seconds = series.mbps[places], series.lengths_s[places]
-        exact = y.size * (EXACT * float(y.mean())) ** 2
+        exact = exactness(y)
         alone = float(np.sum((y - y.mean()) ** 2)) + exact
         # The first intervals tell the rate of the slot, as many as there are before the tokens are used up.
         of_slot = np.append(np.cumsum(y) / np.arange(1, y.size + 1), np.inf)
@@ -508,6 +511,20 @@ def slot_gains(series: Series, rate: Floats, volume: Floats, at_begin: Floats) -
         split = float(splits(y, seconds)[1].min(initial=math.inf)) + exact
         others[:, number] = np.maximum(y.size / 2 * np.log(squares[every, of_rate, of_level] / split), 0.0)
     return _Gains(gains, others, limited_s)
+
+
+def exactness(y: Floats) -> float:
+    """Squares that intervals of a slot have at least, because reports are rounded."""
+    return y.size * (EXACT * float(y.mean())) ** 2
+
+
+def unexplained(others: Floats) -> Floats:
+    """What changes of slots (last axis) that a bucket does not explain would gain.
+
+    The largest may be chance, and many have another cause, such as a clock that is off.
+    """
+    most = np.maximum(others.max(axis=-1, initial=0.0), np.maximum(others - LEAST_GAIN, 0.0).sum(axis=-1))
+    return np.asarray(most)
 
 
 def explained(y: Floats) -> Floats:
@@ -577,7 +594,7 @@ def fall_in(series: Series) -> Fall | None:
     found: list[tuple[float, int, float]] = []
     for places in series.slots:
         y = series.mbps[places]
-        exact = y.size * (EXACT * float(y.mean())) ** 2
+        exact = exactness(y)
         alone = float(np.sum((y - y.mean()) ** 2)) + exact
         for m, squares in zip(*splits(y, series.lengths_s[places]), strict=True):
             gain = y.size / 2 * math.log(alone / (float(squares) + exact))
@@ -597,9 +614,7 @@ def fall_in(series: Series) -> Fall | None:
     all_missing = tokens_missing(series, rate, np.full(rate.size, np.inf), start)
     volume = all_missing[np.arange(rate.size), places_of + 1]
     found_of = slot_gains(series, rate, volume, start)
-    # Changes elsewhere: the largest may be chance, and many are a clock that is off.
-    other = np.maximum(found_of.other.max(axis=1), np.maximum(found_of.other - LEAST_GAIN, 0.0).sum(axis=1))
-    gain = found_of.gain.sum(axis=1) - other
+    gain = found_of.gain.sum(axis=1) - unexplained(found_of.other)
     gain[(volume <= 0) | (found_of.limited_s.sum(axis=1) < LEVEL_S)] = -math.inf
     best = int(np.argmax(gain))
     return Fall(int(places_of[best]), float(rate[best]), float(volume[best]), float(gain[best]))

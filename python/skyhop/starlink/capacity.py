@@ -228,15 +228,14 @@ def capacity_table(found: CapacityFit) -> str:
     if not math.isnan(found.allowance_mbps):
         rate, volume = f"{found.allowance_mbps:g} Mbit/s", f"{found.allowance_mb:g} MB"
         times = [f'"{value:g} s"' for value in found.allowance_restored_s]
-        restored = f", restored = {times[0] if len(times) == 1 else '[' + ', '.join(times) + ']'}" if times else ""
+        restored = f", restored = {_one_or_list(times)}" if times else ""
         lines.append(f'allowance = {{ rate = "{rate}", volume = "{volume}"{restored} }}')
     if found.loss_quantiles:
         lines.append("loss = [" + ", ".join(f"{value:g}" for value in found.loss_quantiles) + "]")
     elif not math.isnan(found.loss):
         lines.append(f"loss = {found.loss:.3g}")
     if found.fades_loss:
-        said = ", ".join(f"{value:g}" for value in found.fades_loss)
-        said = said if len(found.fades_loss) == 1 else f"[{said}]"
+        said = _one_or_list([f"{value:g}" for value in found.fades_loss])
         every, length = f"{found.fades_every_s:g} s", f"{found.fades_length_ms:g} ms"
         lines.append(f'fades = {{ every = "{every}", length = "{length}", loss = {said} }}')
     if found.outage_ms:
@@ -372,6 +371,11 @@ def _of_slots(place: Floats, lost: Floats, packets: Floats) -> Floats:
     """Packets lost and packets sent, a row for each slot."""
     _, slot = np.unique(np.floor(place), return_inverse=True)
     return np.stack([np.bincount(slot.ravel(), weights=values) for values in (lost, packets)], axis=1)
+
+
+def _one_or_list(values: Sequence[str]) -> str:
+    """A value as a scenario has it, or a list of quantiles."""
+    return values[0] if len(values) == 1 else f"[{', '.join(values)}]"
 
 
 def _share(pairs: Floats) -> float:

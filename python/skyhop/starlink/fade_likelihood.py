@@ -19,7 +19,7 @@ from statistics import NormalDist
 import numpy as np
 import numpy.typing as npt
 
-from skyhop.starlink.losses import _log_gamma as log_gamma
+from skyhop.starlink.losses import log_gamma
 from skyhop.starlink.recordings import Floats
 
 Places = npt.NDArray[np.intp]

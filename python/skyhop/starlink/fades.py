@@ -277,16 +277,24 @@ class _Search:
         ]
         return np.concatenate(found, axis=1)
 
+    def without(self, beside: Floats, clump: Floats) -> Floats:
+        """Logarithm of the likelihood of all rows for each model that has no fades."""
+        found = [
+            model.without_fades(one, factor, beside, clump)
+            for one, factor in zip(self.groups, self.factor, strict=True)
+        ]
+        return np.asarray(np.concatenate(found, axis=1).sum(axis=1))
+
+    def set_factors(self, logs: Floats) -> None:
+        """Takes over the logarithm of the factor of each row. It is rounded to quarters: few levels cost less time."""
+        rounded = np.round(np.clip(logs, -2.0, 2.0) * 4) / 4
+        sizes = np.cumsum([one.pair.shape[0] for one in self.groups])[:-1]
+        self.factor = tuple(np.split(np.exp(rounded), sizes))
+
     def none(self) -> tuple[float, Floats]:
         """The likelihood without fades, and the clumps (a logarithm) that make it greatest, with the loss beside."""
         beside, clump = np.meshgrid(self.share * np.exp(np.linspace(-0.6, 0.6, 41)), np.geomspace(1e-2, 300, 41))
-        found = np.concatenate(
-            [
-                model.without_fades(one, factor, beside.ravel(), clump.ravel())
-                for one, factor in zip(self.groups, self.factor, strict=True)
-            ],
-            axis=1,
-        ).sum(axis=1)
+        found = self.without(beside.ravel(), clump.ravel())
         best = int(np.argmax(found))
         return float(found[best]), np.log([beside.ravel()[best], clump.ravel()[best]])
 
@@ -412,11 +420,8 @@ class _Search:
             variance = max(float(np.mean(mean**2 + 1 / (curvature + 1 / variance))), 1e-4)
         if variance < _ALIKE**2:
             mean = np.zeros(own.size)
-        # Few different levels, a sixth of e apart, so that the likelihood is quickly computed.
-        mean = np.round(np.clip(mean, -2.0, 2.0) * 4) / 4
-        sizes = np.cumsum([one.pair.shape[0] for one in self.groups])[:-1]
-        self.factor = tuple(np.split(np.exp(mean), sizes))
-        return bool(np.any(mean != own))
+        self.set_factors(mean)
+        return bool(np.any(np.log(np.concatenate(self.factor)) != own))
 
 
 def tell(
@@ -537,11 +542,8 @@ def clumped(groups: Sequence[Rows]) -> bool:
     search = _Search(groups)
     beside = np.full(41, search.share)
     clump = np.geomspace(1e-2, 300, 41)
-    found = sum(
-        model.without_fades(one, factor, beside, clump).sum(axis=1)
-        for one, factor in zip(groups, search.factor, strict=True)
-    )
-    return float(np.max(found) - np.asarray(found)[0]) >= CLUMPED
+    found = search.without(beside, clump)
+    return float(found.max() - found[0]) >= CLUMPED
 
 
 def find(groups: Sequence[Rows]) -> Found:
@@ -585,9 +587,7 @@ def _none(groups: Sequence[Rows]) -> float:
     chance = (1 + clump) / np.maximum(beside * sent, 1e-9)
     log = np.log((lost + 0.5) / (sent * beside + 0.5))
     variance = max(float(np.mean(log**2) - np.mean(np.minimum(chance, 1.0))), 1e-4)
-    mean = np.round(np.clip(log * variance / (variance + chance), -2, 2) * 4) / 4
-    sizes = np.cumsum([one.pair.shape[0] for one in groups])[:-1]
-    search.factor = tuple(np.split(np.exp(mean), sizes))
+    search.set_factors(log * variance / (variance + chance))
     return max(same, search.none()[0])
 
 

@@ -239,11 +239,11 @@ def _likelihood(pairs: Floats, probabilities: Floats, clump: float) -> Floats:
     """
     lost = pairs[:, :1]
     places = pairs[:, 1:] * probabilities / clump
-    found: Floats = _log_gamma(lost + places) - _log_gamma(places)
+    found: Floats = log_gamma(lost + places) - log_gamma(places)
     return found - places * math.log1p(clump) + lost * math.log(clump / (1 + clump))
 
 
-def _log_gamma(x: Floats) -> Floats:
+def log_gamma(x: Floats) -> Floats:
     """Stirling's series behind a shift by 8; the error is below 1e-10."""
     shifted = x + 8
     product = np.ones_like(x)

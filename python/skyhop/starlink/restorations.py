@@ -28,12 +28,14 @@ from skyhop.starlink.allowance import (
     LEVEL_S,
     OFF,
     SCATTER,
+    WITHOUT_LOSSES,
     Allowance,
     Bools,
     Places,
     Series,
     differ,
     drawn_means,
+    exactness,
     is_together,
     is_told,
     losses_of_streams,
@@ -42,6 +44,7 @@ from skyhop.starlink.allowance import (
     slot_gains,
     slot_rows,
     splits,
+    unexplained,
 )
 from skyhop.starlink.estimating import evenly_spaced
 from skyhop.starlink.fitting import Parameter, interval
@@ -212,7 +215,7 @@ def _plain(series: Series, rate: float) -> float:
         return 0.0
     volume, missing = pairs.T
     found = slot_gains(series, np.full(volume.size, rate), volume, missing)
-    return max(float(gain.sum()) - _other(other) for gain, other in zip(found.gain, found.other, strict=True))
+    return float((found.gain.sum(axis=1) - unexplained(found.other)).max())
 
 
 def _unclaimed(series: Series, course: Course) -> str:
@@ -304,10 +307,6 @@ class _Own:
         every = np.bincount(self.slot[self.counts], minlength=count)
         such = np.bincount(self.slot[self.counts & is_limited], minlength=count)
         return np.asarray((such / np.maximum(every, 1))[:-1])
-
-
-def _exact(y: Floats) -> float:
-    return y.size * (EXACT * float(y.mean())) ** 2
 
 
 def _levels(series: Series, changes: Sequence[tuple[float, float]]) -> list[float]:
@@ -471,14 +470,9 @@ def _gains(
             places = series.slots[number]
             kept = places[~is_part[places]]
             gains[number], others[number] = _gain(series, rate, kept, is_limited[kept], left[kept])
-        if gains.sum() <= _other(others[share < 1]) + least:
+        if gains.sum() <= unexplained(others[share < 1]) + least:
             return gains, math.inf
-    return gains, _other(others)
-
-
-def _other(others: Floats) -> float:
-    """What changes that the bucket does not explain would gain: the largest may be chance, many are another cause."""
-    return max(float(others.max(initial=0.0)), float(np.maximum(others - LEAST_GAIN, 0.0).sum()))
+    return gains, float(unexplained(others))
 
 
 def _gain(series: Series, rate: float, kept: Places, low: Bools, left: Floats) -> tuple[float, float]:
@@ -486,7 +480,7 @@ def _gain(series: Series, rate: float, kept: Places, low: Bools, left: Floats) -
     y, seconds = series.mbps[kept], series.lengths_s[kept]
     if not y.size:
         return 0.0, 0.0
-    exact = _exact(y)
+    exact = exactness(y)
     alone = float(np.sum((y - y.mean()) ** 2)) + exact
     of_slot = np.array([y[~low].mean() if not low.all() else y.mean(), math.inf])
     limit = rate * (1 + OFF[:, None]) + left
@@ -715,10 +709,7 @@ class _Restored:
             falls_s.append(float(series.ends_s[stretches[0].first]) if stretches else math.nan)
         notes = self._notes(falls_s)
         if not losses.size:
-            notes.append(
-                "No transfer tells losses, so the allowance is that of what arrived: where the path loses 0.2 % it is "
-                "that much more."
-            )
+            notes.append(WITHOUT_LOSSES)
         first = next(place for place in self.order if place in self.claims)
         return Allowance(
             rate, volume_mb, parameters, tuple(free), tuple(falls_s), tuple(notes), self.restored_s,
