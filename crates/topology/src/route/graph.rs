@@ -3,6 +3,7 @@
 use super::Hop;
 use crate::{LinkId, NodeId};
 use skyhop_base::Index;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A station that forwards nothing for others: it only looks at the satellite that serves it.
@@ -21,6 +22,14 @@ pub(crate) struct Edge {
     /// Links without any delay count as 1 ns, so that of equal paths the one with fewer of them is taken and no path
     /// leads in a circle.
     pub delay_ns: u64,
+}
+
+/// What a sweep reads of an arc.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct End {
+    pub to: u32,
+    /// The cost in 31 bits, if that is enough.
+    pub cost: i32,
 }
 
 /// An edge, seen from its near end.
@@ -70,12 +79,12 @@ pub(super) struct Graph {
     places: Vec<(u32, u32)>,
     /// The arcs out of node n are `arcs[starts[n]..starts[n + 1]]`, by far end and then by link.
     starts: Vec<u32>,
+    /// `starts` of the shape before.
+    starts_before: Vec<u32>,
     pub arcs: Vec<Arc>,
-    /// Far ends and costs of `arcs` in 31 bits, if that is enough.
-    ends: Vec<(u32, i32)>,
+    /// What a sweep reads of `arcs`.
+    ends: Vec<End>,
     narrow: bool,
-    /// No node has more arcs than 16 bits can tell apart.
-    has_few_arcs: bool,
     /// The arcs into node n are `entries[entry_starts[n]..entry_starts[n + 1]]`.
     entry_starts: Vec<u32>,
     entries: Vec<Entry>,
@@ -110,9 +119,9 @@ impl Graph {
             (least, most) = (cost.min(least), cost.max(most));
             self.arcs[arc as usize].cost = cost;
             self.entries[entry as usize].cost = cost;
-            self.ends[arc as usize].1 = cost as i32;
+            self.ends[arc as usize].cost = cost as i32;
         }
-        self.narrow = self.has_few_arcs && most < NARROW_COST as u64;
+        self.narrow = most < NARROW_COST as u64;
         (least.min(most), most)
     }
 
@@ -120,7 +129,8 @@ impl Graph {
     fn sort(&mut self) {
         self.shape_before = std::mem::replace(&mut self.shape, SHAPES.fetch_add(1, Ordering::Relaxed));
         let edges = std::mem::take(&mut self.edges);
-        let before = (std::mem::take(&mut self.starts), std::mem::take(&mut self.arcs));
+        self.starts_before = std::mem::take(&mut self.starts);
+        let arcs_before = std::mem::take(&mut self.arcs);
         let mut order: Vec<u32> = Vec::new();
         self.starts = grouped(self.nodes, edges.iter().map(|(from, _)| from.index()), &mut order);
         for bounds in self.starts.windows(2) {
@@ -136,8 +146,7 @@ impl Graph {
             self.places[edge as usize].0 = arc as u32;
             self.arcs.push(Arc { to: to.as_u32(), link: link.as_u32(), cost: 0 });
         }
-        self.ends = self.arcs.iter().map(|arc| (arc.to, 0)).collect();
-        self.has_few_arcs = self.starts.windows(2).all(|bounds| bounds[1] - bounds[0] < u32::from(u16::MAX));
+        self.ends = self.arcs.iter().map(|arc| End { to: arc.to, cost: 0 }).collect();
         self.entry_starts = grouped(self.nodes, edges.iter().map(|(_, hop)| hop.to.index()), &mut order);
         self.entries.clear();
         for (entry, &edge) in order.iter().enumerate() {
@@ -146,13 +155,13 @@ impl Graph {
             self.entries.push(Entry { from: edges[edge as usize].0.as_u32(), arc: place.0, cost: 0 });
         }
         self.edges = edges;
-        self.compare(&before.0, &before.1);
+        self.compare(&arcs_before);
     }
 
     /// Finds the nodes whose arcs are not where they were in the shape before.
-    fn compare(&mut self, starts: &[u32], arcs: &[Arc]) {
+    fn compare(&mut self, arcs: &[Arc]) {
         self.moved.clear();
-        for (node, bounds) in starts.windows(2).enumerate() {
+        for (node, bounds) in self.starts_before.windows(2).enumerate() {
             let old = &arcs[bounds[0] as usize..bounds[1] as usize];
             let new = self.out(node);
             let same = |(a, b): (&Arc, &Arc)| (a.to, a.link) == (b.to, b.link);
@@ -162,13 +171,10 @@ impl Graph {
         }
     }
 
-    fn range(&self, node: usize) -> std::ops::Range<usize> {
+    /// The places of the arcs out of a node.
+    #[inline]
+    pub fn range(&self, node: usize) -> Range<usize> {
         self.starts[node] as usize..self.starts[node + 1] as usize
-    }
-
-    /// The place of the first arc out of a node.
-    pub fn first_arc(&self, node: usize) -> u32 {
-        self.starts[node]
     }
 
     /// The arcs out of a node.
@@ -177,27 +183,28 @@ impl Graph {
         &self.arcs[self.range(node)]
     }
 
-    /// Whether distances fit into 31 bits, and the arcs of each node can be told apart in 16.
+    /// For each node the places of its arcs in the shape before and now.
+    pub fn renumbered(&self) -> impl Iterator<Item = (Range<usize>, Range<usize>)> {
+        fn ranges(starts: &[u32]) -> impl Iterator<Item = Range<usize>> {
+            starts.windows(2).map(|bounds| bounds[0] as usize..bounds[1] as usize)
+        }
+        ranges(&self.starts_before).zip(ranges(&self.starts))
+    }
+
+    /// Whether distances fit into 31 bits.
     pub fn is_narrow(&self) -> bool {
         self.narrow
     }
 
-    /// For each node the far ends and costs of its arcs.
-    #[inline]
-    pub fn fans(&self) -> impl Iterator<Item = (usize, &[(u32, i32)])> {
-        let fan = |bounds: &[u32]| &self.ends[bounds[0] as usize..bounds[1] as usize];
-        self.starts.windows(2).map(fan).enumerate()
-    }
-
     /// The far end and the cost of an arc.
     #[inline]
-    pub fn end(&self, arc: u32) -> (u32, i32) {
+    pub fn end(&self, arc: u32) -> End {
         self.ends[arc as usize]
     }
 
     /// The far ends and costs of a node's arcs.
     #[inline]
-    pub fn fan(&self, node: usize) -> &[(u32, i32)] {
+    pub fn fan(&self, node: usize) -> &[End] {
         &self.ends[self.range(node)]
     }
 

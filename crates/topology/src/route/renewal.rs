@@ -1,7 +1,7 @@
 //! The rows of a network that changes: which ones stand together, and what of them is written anew.
 
 use super::graph::{Graph, Leaf};
-use super::group::{FAR, Group, LANES, Lanes, NO_ROOT, NO_SLOT};
+use super::group::{FAR, Group, LANES, Lanes, NO_ROOT};
 use super::table::{BLOCK_ROWS, Block};
 use super::{Forwarding, Hop, Router, WANTED, Worker, leaf_hop};
 use crate::NodeId;
@@ -88,7 +88,7 @@ impl Router {
         while let Some(&first) = rest.first() {
             search.run(&self.graph, first);
             rest.sort_by_key(|&root| search.distance[root as usize]);
-            let mut group = Group::new(self.graph.nodes());
+            let mut group = Group::new(&self.graph);
             for root in rest.drain(..rest.len().min(LANES)) {
                 rows[root as usize] = (groups.len() * LANES + group.add(root)) as u32;
             }
@@ -102,9 +102,9 @@ impl Worker {
     fn renew(&mut self, renewal: &Renewal, group: &mut Group, block: &mut Block) {
         let &Renewal { graph, leaves, ref stations, moved, .. } = renewal;
         if !renewal.same_shape {
-            group.reshape(graph, moved);
-            if !renewal.next_shape {
-                group.stale = Lanes::MAX;
+            match renewal.next_shape && !group.is_new() {
+                true => group.reshape(graph),
+                false => group.forget(graph),
             }
         }
         let live: Vec<usize> = (0..LANES).filter(|&lane| group.roots[lane] != NO_ROOT).collect();
@@ -115,11 +115,18 @@ impl Worker {
         group.stale &= live.iter().fold(0, |lanes, lane| lanes | 1 << lane);
         let (is_narrow, stale) = (graph.is_narrow(), group.stale);
         if is_narrow {
+            let mut sums: Vec<u64> = vec![0; graph.nodes()];
             for &lane in live.iter().filter(|&&lane| stale & 1 << lane != 0) {
                 self.search.run(graph, group.roots[lane]);
                 group.take(graph, lane, &self.search);
+                // Nodes without a route come last. No sum of sixteen overflows.
+                sums.iter_mut().zip(&self.search.distance).for_each(|(sum, &ns)| *sum += ns.min(FAR as u64));
             }
-            group.note_lanes(graph, stale);
+            match (group.is_new(), stale) {
+                (true, _) => group.arrange(graph, |node| sums[node]),
+                (false, 0) => {}
+                (false, _) => group.make_visits(graph),
+            }
             self.sweep.run(graph, group);
         }
         let mut written = Vec::new();
@@ -132,9 +139,8 @@ impl Worker {
             }
         }
         let sweep = &self.sweep;
-        let hop = |group: &Group, node: usize, lane: usize| match group.slots[node][lane] {
-            NO_SLOT => Forwarding::NONE,
-            slot => graph.out(node)[usize::from(slot)].hop(),
+        let hop = |group: &Group, node: usize, lane: usize| {
+            group.arc(graph, node, lane).map_or(Forwarding::NONE, |arc| graph.arcs[arc].hop())
         };
         // Rows in which a node has lost its route or found one.
         let mut cut: Lanes = group.stale;

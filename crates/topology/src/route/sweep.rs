@@ -1,37 +1,38 @@
 //! Routes to sixteen nodes at once, found anew after every change of delays or links.
 //!
 //! The distances to the roots of a [`Group`] stand side by side, so that one pass over the arcs serves all of them. The
-//! pass visits the nodes in an order in which next hops mostly come before their nodes; then it finds all distances.
-//! Where the order is wrong a distance comes out too long. A second pass over the arcs finds such nodes, and they are
-//! repaired by a search from there. Distances that are never too short, over arcs of which none makes one shorter, are
+//! pass visits the nodes in a sequence in which next hops mostly come before their nodes; then it finds all distances.
+//! Where they do not, a distance comes out too long. A second pass over the arcs finds such nodes. They are repaired,
+//! and so are the nodes behind them. Distances that are never too short, over arcs of which none makes one shorter, are
 //! the shortest ones, whatever order they were found in.
 
-use super::graph::{Graph, NARROW_COST};
-use super::group::{Distances, FAR, Group, LANES, Lanes, NO_ROOT, NO_SLOT};
-use skyhop_processor::with_wide_vectors;
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use super::graph::{End, Graph, NARROW_COST};
+use super::group::{Distances, FAR, Group, LANES, Lanes, NO_ROOT};
+use skyhop_processor::{signs, with_wide_vectors};
+use std::collections::VecDeque;
 
 /// The memory of a renewal, and what the last one found.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sweep {
     /// For each node its distances to the roots in ns, [`FAR`] without a route.
     pub distances: Vec<Distances>,
-    /// Nodes whose slots have changed, some of them several times, and in which lanes.
+    /// Nodes that take other arcs than before, some of them several times, and in which lanes.
     pub changed: Vec<(u32, Lanes)>,
-    /// The longest distance to each root.
+    /// The longest distance to each root, as [`ranked`] has it.
     longest: [i32; LANES],
-    /// Nodes that an arc brings nearer than the sweep did, and in which lane.
-    suspects: Vec<(u32, usize)>,
-    heap: BinaryHeap<Reverse<(i32, u32)>>,
+    /// Nodes that an arc brings nearer than the sweep did, and in which lanes.
+    suspects: Vec<(u32, Lanes)>,
+    /// For each node the lanes in which it has come nearer since its turn, …
+    nearer: Vec<Lanes>,
+    /// … and the nodes that wait for a turn because of it.
+    queue: VecDeque<u32>,
 }
 
 impl Sweep {
-    /// Finds the slots of a group.
+    /// Finds the arcs that a group takes.
     pub fn run(&mut self, graph: &Graph, group: &mut Group) {
         self.distances.clear();
         self.distances.resize(graph.nodes(), Distances([FAR; LANES]));
-        group.prepare(graph);
         with_wide_vectors(
             #[inline(always)]
             || self.relax(graph, group),
@@ -40,21 +41,17 @@ impl Sweep {
             #[inline(always)]
             || self.choose(graph, group),
         );
-        for place in 0..self.suspects.len() {
-            let (node, lane) = self.suspects[place];
-            self.repair(graph, group, node, lane);
-        }
-        for &(node, lanes) in &self.changed {
-            group.note_change(graph, node, lanes);
-        }
-        // Now rather than when order and plan are needed: the slots are in a near cache. A new order brings a plan.
-        group.arrange(graph, &self.distances);
-        group.prepare(graph);
+        with_wide_vectors(
+            #[inline(always)]
+            || self.repair(graph, group),
+        );
+        // Now rather than before the next sweep: what it reads is in a near cache.
+        group.note_repairs(graph, self.suspects.len(), &self.distances);
     }
 
     /// Whether a distance is beyond the reach of 31 bits, and what was found towards this root may be wrong.
     pub fn is_too_long(&self, lane: usize) -> bool {
-        self.longest[lane] >= FAR - NARROW_COST
+        self.longest[lane] >= ranked(FAR - NARROW_COST)
     }
 
     /// Distances that the last sweep got wrong.
@@ -70,15 +67,7 @@ impl Sweep {
         for (lane, &root) in group.roots.iter().enumerate().filter(|(_, root)| **root != NO_ROOT) {
             distances[root as usize][lane] = 0;
         }
-        let mut steps = group.plan.iter().peekable();
-        for (rank, &node) in (0..).zip(&group.order) {
-            while let Some(step) = steps.next_if(|step| step.rank == rank) {
-                let (to, cost) = graph.end(step.arc);
-                let total = distances[to as usize][step.lane as usize] + cost;
-                // A step of an old plan may be that of the root itself.
-                let here = &mut distances[step.node as usize][step.lane as usize];
-                *here = total.min(*here);
-            }
+        for &node in &group.visits {
             distances[node as usize] = shortest(distances, node as usize, graph.fan(node as usize));
         }
     }
@@ -89,93 +78,119 @@ impl Sweep {
         let Sweep { distances, changed, longest, suspects, .. } = self;
         changed.clear();
         suspects.clear();
-        let mut most = [0; LANES];
-        for ((node, fan), old) in graph.fans().zip(&mut group.slots) {
-            let here = &distances[node];
-            let (slots, nearer) = choices(distances, here, fan);
+        let mut most = [i32::MIN; LANES];
+        for (node, here) in (0..).zip(&*distances) {
             most = longer(most, here);
-            if *old != slots {
-                let lanes = (0..LANES).fold(0, |lanes, lane| lanes | Lanes::from(old[lane] != slots[lane]) << lane);
-                *old = slots;
-                changed.push((node as u32, lanes));
+            let Chosen { other, nearer } = choose_one(graph, distances, &mut group.taken, node as usize);
+            if other != 0 {
+                changed.push((node, other));
             }
-            if nearer.iter().fold(0, |any, &lane| any | lane) < 0 {
-                suspects.extend((0..LANES).filter(|&lane| nearer[lane] < 0).map(|lane| (node as u32, lane)));
+            if nearer != 0 {
+                suspects.push((node, nearer));
             }
         }
         *longest = most;
     }
 
-    /// Gives a node its shortest distance, and tells those behind it if it has come nearer.
-    fn repair(&mut self, graph: &Graph, group: &mut Group, node: u32, lane: usize) {
-        let totals = graph.fan(node as usize).iter().map(|&(to, cost)| self.distances[to as usize][lane] + cost);
-        let Some(total) = totals.min().filter(|&total| total < self.distances[node as usize][lane]) else { return };
-        self.distances[node as usize][lane] = total;
-        self.heap.push(Reverse((total, node)));
-        while let Some(Reverse((near, node))) = self.heap.pop() {
-            if self.distances[node as usize][lane] < near {
-                continue;
-            }
-            self.longest[lane] = self.longest[lane].max(near);
-            self.choose_one(graph, group, node, lane);
+    /// Gives the suspects their shortest distances, and all nodes that come nearer over them.
+    #[inline(always)]
+    fn repair(&mut self, graph: &Graph, group: &mut Group) {
+        let Sweep { distances, changed, longest, suspects, nearer, queue, .. } = self;
+        nearer.resize(graph.nodes(), 0);
+        for &(node, _) in &*suspects {
+            // Those before it may have brought it nearer in more lanes than were seen.
+            let here = shortest(distances, node as usize, graph.fan(node as usize));
+            nearer[node as usize] = signs(&here, 0, &distances[node as usize]).negative;
+            distances[node as usize] = here;
+            queue.push_back(node);
+        }
+        let first = changed.len();
+        // A node may come nearer again after its turn, and then has another one. So the order of the turns is free.
+        while let Some(node) = queue.pop_front() {
+            let lanes = std::mem::take(&mut nearer[node as usize]);
+            let here = distances[node as usize];
+            *longest = longer(*longest, &here);
+            changed.push((node, lanes));
             for entry in graph.arcs_into(node as usize) {
-                let (total, from) = (near + entry.cost as i32, entry.from as usize);
-                let known = self.distances[from][lane];
-                if total < known {
-                    self.distances[from][lane] = total;
-                    self.heap.push(Reverse((total, entry.from)));
-                } else if total == known && total < FAR {
-                    self.choose_one(graph, group, entry.from, lane);
+                let (from, cost) = (entry.from as usize, entry.cost as i32);
+                let more = signs(&here, cost, &distances[from]);
+                let fell = more.negative & lanes;
+                if fell != 0 {
+                    for lane in 0..LANES {
+                        distances[from][lane] = distances[from][lane].min(here[lane] + cost);
+                    }
+                    if nearer[from] == 0 {
+                        queue.push_back(entry.from);
+                    }
+                    nearer[from] |= fell;
+                }
+                if more.zero & lanes != 0 {
+                    // It has another arc to choose from.
+                    changed.push((entry.from, more.zero & lanes));
                 }
             }
         }
-    }
-
-    /// Finds the arc over which a node is as near as it is.
-    fn choose_one(&mut self, graph: &Graph, group: &mut Group, node: u32, lane: usize) {
-        let here = self.distances[node as usize][lane];
-        let same = |&(to, cost): &(u32, i32)| self.distances[to as usize][lane] + cost == here;
-        let slot = graph.fan(node as usize).iter().position(same).map_or(NO_SLOT, |slot| slot as u16);
-        if std::mem::replace(&mut group.slots[node as usize][lane], slot) != slot {
-            self.changed.push((node, 1 << lane));
+        let mut kept = first;
+        for place in first..changed.len() {
+            let node = changed[place].0;
+            let other = choose_one(graph, distances, &mut group.taken, node as usize).other;
+            if other != 0 {
+                changed[kept] = (node, other);
+                kept += 1;
+            }
         }
+        changed.truncate(kept);
     }
+}
+
+/// What has been found of a node.
+struct Chosen {
+    /// Lanes in which it takes another arc than before.
+    other: Lanes,
+    /// Lanes in which an arc would bring it nearer.
+    nearer: Lanes,
+}
+
+/// Finds the arcs over which a node is as near as it is.
+#[inline(always)]
+fn choose_one(graph: &Graph, distances: &[Distances], taken: &mut [Lanes], node: usize) -> Chosen {
+    let here = &distances[node];
+    let (mut found, mut chosen) = (0, Chosen { other: 0, nearer: 0 });
+    for (end, taken) in graph.fan(node).iter().zip(&mut taken[graph.range(node)]) {
+        let more = signs(&distances[end.to as usize], end.cost, here);
+        // The first of the arcs that make it so near.
+        let first = more.zero & !found;
+        found |= first;
+        chosen.other |= first ^ std::mem::replace(taken, first);
+        chosen.nearer |= more.negative;
+    }
+    chosen
+}
+
+/// A distance among others of which the longest is to be found: [`FAR`] comes before all of them.
+#[inline(always)]
+fn ranked(distance: i32) -> i32 {
+    distance.wrapping_add(NARROW_COST + 1)
 }
 
 /// For each lane the shortest distance over any of a node's arcs, or that which it has.
 #[inline(always)]
-fn shortest(distances: &[Distances], node: usize, fan: &[(u32, i32)]) -> Distances {
+fn shortest(distances: &[Distances], node: usize, fan: &[End]) -> Distances {
     let mut best = distances[node];
-    for &(to, cost) in fan {
-        let there = &distances[to as usize];
+    for end in fan {
+        let there = &distances[end.to as usize];
         for lane in 0..LANES {
-            best[lane] = best[lane].min(there[lane] + cost);
+            best[lane] = best[lane].min(there[lane] + end.cost);
         }
     }
     best
 }
 
-/// For each lane the longer one of two distances. [`FAR`] counts as none.
+/// For each lane the longer one of a distance that is [`ranked`] and one that is not.
 #[inline(always)]
 fn longer(mut most: [i32; LANES], here: &Distances) -> [i32; LANES] {
     for lane in 0..LANES {
-        most[lane] = most[lane].max(here[lane] & ((here[lane] - FAR) >> 31));
+        most[lane] = most[lane].max(ranked(here[lane]));
     }
     most
-}
-
-/// For each lane the first of a node's arcs over which it is as near as it is, and a negative number if one of them
-/// would bring it nearer.
-#[inline(always)]
-fn choices(distances: &[Distances], here: &Distances, fan: &[(u32, i32)]) -> ([u16; LANES], [i32; LANES]) {
-    let (mut slots, mut nearer) = ([i32::from(NO_SLOT); LANES], [0; LANES]);
-    for (slot, &(to, cost)) in fan.iter().enumerate().rev() {
-        let there = &distances[to as usize];
-        for lane in 0..LANES {
-            let more = there[lane] + cost - here[lane];
-            nearer[lane] |= more;
-            slots[lane] = if more == 0 { slot as i32 } else { slots[lane] };
-        }
-    }
-    (slots.map(|slot| slot as u16), nearer)
 }
