@@ -14,6 +14,8 @@ const AT_LEAST: u64 = 60;
 
 /// So many scenarios use everything that the format has.
 const FOR_COVERAGE: u64 = 12_000;
+/// The share that is valid as it is drawn is counted among so many. A third is then known to within 1.5 percentage points.
+const FOR_VALIDITY: u64 = 1_000;
 
 /// A run of more is ended and counted.
 const LONG: Duration = Duration::from_secs(10);
@@ -158,17 +160,22 @@ fn every_key_and_name_of_the_format_is_drawn() {
     let mut coverage = Coverage::default();
     let (mut as_drawn, mut valid) = (0_u64, 0_u64);
     for seed in 1..=FOR_COVERAGE {
-        if let Ok(mended) = mend::mend(network::draw(&schema, &defaults, seed)) {
-            as_drawn += u64::from(mended.taken_out.is_empty());
-            valid += 1;
+        let drawn = network::draw(&schema, &defaults, seed);
+        // To mend a scenario takes most of the time, and only takes things out of it.
+        if seed > FOR_VALIDITY && !coverage.lacks(&schema, &drawn) {
+            continue;
+        }
+        if let Ok(mended) = mend::mend(drawn) {
+            as_drawn += u64::from(seed <= FOR_VALIDITY && mended.taken_out.is_empty());
+            valid += u64::from(seed <= FOR_VALIDITY);
             coverage.add(&schema, &mended.value);
         }
     }
-    eprintln!("{FOR_COVERAGE} scenarios: {as_drawn} valid as drawn, {valid} when mended");
+    eprintln!("{FOR_VALIDITY} scenarios: {as_drawn} valid as drawn, {valid} when mended");
     let reasoned: Vec<&str> = NOT_DRAWN.iter().map(|(point, _)| *point).collect();
     assert_eq!(coverage.missing(&schema), reasoned, "of {} points", schema.points().len());
     // A mended scenario has lost a part of what was drawn for it.
-    assert!(as_drawn * 3 > FOR_COVERAGE, "{as_drawn} of {FOR_COVERAGE} are valid as they are drawn");
+    assert!(as_drawn * 3 > FOR_VALIDITY, "{as_drawn} of {FOR_VALIDITY} are valid as they are drawn");
 }
 
 #[test]

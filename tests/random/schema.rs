@@ -148,6 +148,13 @@ impl Coverage {
         found.into_iter().for_each(|point| *self.0.entry(point).or_default() += 1);
     }
 
+    /// Whether a scenario has a point that no other one had.
+    pub fn lacks(&self, schema: &Schema, value: &Json) -> bool {
+        let mut found = BTreeSet::new();
+        schema.used_by(value, &mut found);
+        found.iter().any(|point| !self.0.contains_key(point))
+    }
+
     pub fn missing(&self, schema: &Schema) -> Vec<String> {
         schema.points().into_iter().filter(|point| !self.0.contains_key(point)).collect()
     }
