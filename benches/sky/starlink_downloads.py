@@ -2,15 +2,16 @@
 
 `python benches/sky/starlink_downloads.py` prints what the fitting files say of losses, for "A downlink fitted to
 downloads" in `docs/models/starlink-unseen.md`. `--fit` finds the loss of each session, `--predict` prints what the
-models say of the files that judge, `--rates` the same of downloads with BBR. The numbers are what iperf3 says at the
-sender in files of github.com/MPTCP-FreeBSD/tcp-cc-starlink (`downlink-sequential-logs/`, 30 March to 1 April 2026,
-Linux 6.19), copied by hand. Which files fit and which judge was decided by their names, before the judging ones were
-read.
+models say of the files that judge, `--rates` the same of downloads with BBR, and `--hours` all goodputs. The numbers
+are what iperf3 says at the sender in files of github.com/MPTCP-FreeBSD/tcp-cc-starlink (`downlink-sequential-logs/`, 30
+March to 1 April 2026, Linux 6.19), copied by hand. Which files fit and which judge was decided by their names, before
+the judging ones were read.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,8 +34,8 @@ class Total:
 
     sent_b: int
     again: int
-    least_ms: float
-    mean_ms: float
+    least_ms: float = math.nan
+    mean_ms: float = math.nan
     length_s: float = 300.0
 
     @property
@@ -46,6 +47,11 @@ class Total:
     def again_percent(self) -> float:
         """Segments sent again of those sent."""
         return 100 * self.again * SEGMENT_B / self.sent_b
+
+
+def totals(text: str) -> list[Total]:
+    """Files of which only bytes and segments sent again were read."""
+    return [Total(*map(int, one.split(":"))) for one in text.split()]
 
 
 #: `cubic_CITY__REV_run1` to `run3`.
@@ -383,20 +389,53 @@ MODELS: dict[str, dict[str, float | None]] = {
     "session": dict(SESSION),
 }
 
-#: `cubic_CITY__REV_run4` to `run10`, filled in after the predictions were committed.
-JUDGING: dict[str, list[Total]] = {}
+#: `cubic_CITY__REV_run4` to `run10`, filled in after the predictions were committed: bytes and segments sent again.
+JUDGING: dict[str, list[Total]] = {
+    "London": totals(
+        "1004535808:458 1078329344:4970 1353842688:378 976093184:142 1428422656:2442 1369964544:610 1357774848:5599"
+    ),
+    "Mumbai": totals(
+        "628621312:393 471597056:375 604110848:1128 567017472:183 443678720:355 271712256:157 413663232:205"
+    ),
+    "Ohio": totals(
+        "613548032:189 896925696:5398 704512000:667 675545088:2492 672137216:471 579600384:332 778043392:2416"
+    ),
+    "São Paulo": totals(
+        "905838592:6180 890765312:3183 804651008:695 982122496:6642 850395136:2923 755105792:3132 637534208:1934"
+    ),
+    "Sydney": totals(
+        "1020133376:400 1201143808:478 1214513152:558 1494614016:837 1602355200:900 1427767296:307 1370095616:511"
+    ),
+    "Tokyo": totals(
+        "319160320:548 497549312:267 499908608:3422 316932096:437 384434176:576 308019200:285 440795136:220"
+    ),
+}
 
-#: Files of each city that judge.
-MANY = 7
+#: `bbr1_CITY__REV_run1` to `run3`, and the same of Vegas.
+BBR: dict[str, list[Total]] = {
+    "London": totals("6406930432:77271 5951193088:122048 6315442176:103152"),
+    "Mumbai": totals("2465988608:19318 2475032576:31078 2404384768:11079"),
+    "Ohio": totals("7236485120:122353 6392905728:162346 6735790080:100126"),
+    "São Paulo": totals("4526047232:28347 4285530112:37280 3256483840:10374"),
+    "Sydney": totals("9831317504:25609 9738125312:32826 10017046528:15580"),
+    "Tokyo": totals("7378042880:115061 6867124224:123985 6375211008:153918"),
+}
+
+VEGAS: dict[str, list[Total]] = {
+    "London": totals("272891904:68 228589568:355 299630592:70"),
+    "Mumbai": totals("225181696:71 230293504:367 162791424:87"),
+    "Ohio": totals("192544768:94 232783872:93 183631872:70"),
+    "São Paulo": totals("190840832:1970 142475264:96 121765888:56"),
+    "Sydney": totals("556269568:90 596508672:276 658243584:255"),
+    "Tokyo": totals("222560256:139 296878080:118 205651968:75"),
+}
 
 
-def cells(recorded: list[float], runs: Floats, many: int, measure: str, digits: int) -> str:
+def cells(recorded: list[float], runs: Floats, measure: str, digits: int) -> str:
     """Recorded and simulated mean, the range of 95 % of the mean of so many, and the verdict."""
     mean = float(runs.mean())
-    around = t_quantile(runs.size - 1) * float(runs.std(ddof=1)) * np.sqrt(1 / many + 1 / runs.size)
+    around = t_quantile(runs.size - 1) * float(runs.std(ddof=1)) * np.sqrt(1 / len(recorded) + 1 / runs.size)
     low, high = mean - around, mean + around
-    if not recorded:
-        return f"{mean:.{digits}f} | {low:.{digits}f} to {high:.{digits}f}"
     theirs = float(np.mean(recorded))
     inside = ", inside" if low <= theirs <= high else ""
     return (
@@ -407,28 +446,43 @@ def cells(recorded: list[float], runs: Floats, many: int, measure: str, digits: 
 
 def predict(seeds: range, only: str | None) -> None:
     """Prints what the models say of the downloads with CUBIC that judge."""
-    off = " off |" if JUDGING else ""
-    print(f"| downloads from | model | goodput, Mbit/s | range of 95 % |{off} sent again, % | range of 95 % |{off}")
-    print("|---|---|---|---|" + ("---|" if JUDGING else "") + "---|---|" + ("---|" if JUDGING else ""))
-    for city in SESSION:
-        group = JUDGING.get(city, [])
+    print("| downloads from | model | goodput, Mbit/s | range of 95 % | off | sent again, % | range of 95 % | off |")
+    print("|---|---|---|---|---|---|---|---|")
+    for city, group in JUDGING.items():
         for name, losses in MODELS.items():
             if only not in (None, name):
                 continue
             runs = np.array([download(city, losses[city], seed) for seed in seeds])
-            many = len(group) or MANY
-            goodput = cells([one.mbps for one in group], runs[:, 0], many, "goodput", 1)
-            again = cells([one.again_percent for one in group], runs[:, 1], many, "repeated", 3)
+            goodput = cells([one.mbps for one in group], runs[:, 0], "goodput", 1)
+            again = cells([one.again_percent for one in group], runs[:, 1], "repeated", 3)
             print(f"| {city} | {name} | {goodput} | {again} |", flush=True)
 
 
 def rates(seeds: range) -> None:
     """Prints what the set says of downloads with BBR."""
-    print("| downloads from | goodput, Mbit/s | range of 95 % | mean round trip, ms |")
-    print("|---|---|---|---|")
-    for city in SESSION:
+    print("| downloads from | goodput, Mbit/s | range of 95 % | off | sent again, % |")
+    print("|---|---|---|---|---|")
+    for city, group in BBR.items():
         runs = np.array([download(city, QUIET, seed, "bbr") for seed in seeds])
-        print(f"| {city} | {cells([], runs[:, 0], 3, 'goodput', 0)} | {runs[:, 2].mean():.0f} |", flush=True)
+        again = np.mean([one.again_percent for one in group])
+        print(
+            f"| {city} | {cells([one.mbps for one in group], runs[:, 0], 'goodput', 0)} "
+            f"| {again:.1f}: {runs[:, 1].mean():.1f} |",
+            flush=True,
+        )
+
+
+def hours() -> None:
+    """Prints the goodput of each download with CUBIC, in turn, and the shares sent again with CUBIC and Vegas."""
+    print("| downloads from | first began | goodput of runs 1 to 10, Mbit/s | median sent again, %: CUBIC, Vegas |")
+    print("|---|---|---|---|")
+    for city, began in BEGAN.items():
+        group = FITTING[city] + JUDGING[city]
+        medians = [np.median([one.again_percent for one in some]) for some in (group, VEGAS[city])]
+        print(
+            f"| {city} | {began} | {', '.join(f'{one.mbps:.1f}' for one in group)} "
+            f"| {', '.join(f'{one:.3f}' for one in medians)} |"
+        )
 
 
 def main() -> None:
@@ -439,7 +493,11 @@ def main() -> None:
     parser.add_argument("--predict", action="store_true", help="Downloads with CUBIC that judge.")
     parser.add_argument("--only", metavar="MODEL", choices=[*MODELS], help="Only this model.")
     parser.add_argument("--rates", action="store_true", help="Downloads with BBR.")
+    parser.add_argument("--hours", action="store_true", help="All downloads with CUBIC in turn, and those with Vegas.")
     given = parser.parse_args()
+    if given.hours:
+        hours()
+        return
     if given.predict:
         predict(range(1, 1 + given.seeds), given.only)
         return
