@@ -14,7 +14,8 @@ const AT_LEAST: u64 = 60;
 
 /// So many scenarios use everything that the format has.
 const FOR_COVERAGE: u64 = 12_000;
-/// The share that is valid as it is drawn is counted among so many. A third is then known to within 1.5 percentage points.
+/// The share that is valid as it is drawn is counted among so many. A third is then known to within 1.5 percentage
+/// points.
 const FOR_VALIDITY: u64 = 1_000;
 
 /// A run of more is ended and counted.

@@ -143,7 +143,7 @@ impl Sweep {
     }
 }
 
-/// What has been found of a node.
+/// The result for a node.
 struct Chosen {
     /// Lanes in which it takes another arc than before.
     other: Lanes,
