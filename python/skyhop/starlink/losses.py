@@ -263,11 +263,13 @@ def _likelihood(pairs: Floats, probabilities: Floats, clump: float) -> Floats:
 def log_gamma(x: Floats) -> Floats:
     """Stirling's series behind a shift by 8; the error is below 1e-10."""
     shifted = x + 8
-    product = np.ones_like(x)
-    for step in range(8):
+    product = x * (x + 1)
+    for step in range(2, 8):
         product *= x + step
-    series = 1 / (12 * shifted) - 1 / (360 * shifted**3) + 1 / (1260 * shifted**5)
-    found: Floats = (shifted - 0.5) * np.log(shifted) - shifted + 0.5 * math.log(2 * math.pi) + series - np.log(product)
+    inverse = 1 / shifted
+    square = inverse * inverse
+    found: Floats = (shifted - 0.5) * np.log(shifted) - shifted + 0.5 * math.log(2 * math.pi) - np.log(product)
+    found += inverse * (1 / 12 - square * (1 / 360 - square / 1260))
     return found
 
 
