@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import subprocess
 import sys
@@ -11,6 +12,13 @@ import pytest
 
 # Tests run side by side. Several threads for small matrices then wait for each other: seven times as long.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+# glibc gives the memory of an array of some 100 kB back to the system when it is freed, and fetches it again for the
+# next one: a quarter of the time of a fit. -3 is M_MMAP_THRESHOLD and -1 M_TRIM_THRESHOLD; other C libraries have no
+# mallopt.
+if hasattr(ctypes.CDLL(None), "mallopt"):
+    for option in (-3, -1):
+        ctypes.CDLL(None).mallopt(option, 32 << 20)
 
 ROOT = Path(__file__).resolve().parents[2]
 STUDY = ROOT / "studies" / "iridium-vegas-reno-bic"

@@ -16,6 +16,11 @@ def outcome() -> matrix.Outcome:
     return matrix.run_study(studies.load(STUDY))
 
 
+@pytest.fixture(scope="module")
+def figures(outcome: matrix.Outcome) -> list[report.Drawn]:
+    return report.figures(outcome)
+
+
 def ours(outcome: matrix.Outcome, metric: str) -> dict[str, float]:
     """Our values for the three TCPs at the epoch that the study counts."""
     return {
@@ -73,8 +78,8 @@ def test_the_moment_decides_whether_vegas_delay_is_met(outcome: matrix.Outcome) 
     assert met == {"901 s", "3601 s"}
 
 
-def test_every_figure_of_the_publication_has_its_counterpart(outcome: matrix.Outcome) -> None:
-    numbers = [re.findall(r"Figs? ([\d, ]+)", one.answers) for one in report.figures(outcome)]
+def test_every_figure_of_the_publication_has_its_counterpart(figures: list[report.Drawn]) -> None:
+    numbers = [re.findall(r"Figs? ([\d, ]+)", one.answers) for one in figures]
     answered = {int(number) for lists in numbers for one in lists for number in one.split(",") if number.strip()}
     assert answered == {1, 2, 3, *range(4, 16)}
 
@@ -84,13 +89,13 @@ def test_the_readme_shows_what_the_study_gives(outcome: matrix.Outcome) -> None:
     assert prose.stale(STUDY / "README.md", outcome) == []
 
 
-def test_the_projects_readme_shows_the_demos_figure(outcome: matrix.Outcome) -> None:
+def test_the_projects_readme_shows_the_demos_figure(figures: list[report.Drawn]) -> None:
     """The file is there and is a figure of the study; its bytes depend on matplotlib's version, so they are not
     compared."""
     picture = ROOT / "docs" / "images" / "iridium-delay.svg"
     assert picture.read_text(encoding="utf-8").startswith("<?xml")
     assert f"docs/images/{picture.name}" in (ROOT / "README.md").read_text(encoding="utf-8")
-    assert "delay" in {one.name for one in report.figures(outcome)}
+    assert "delay" in {one.name for one in figures}
 
 
 def test_the_report_has_everything_in_one_file(outcome: matrix.Outcome, tmp_path: Path) -> None:

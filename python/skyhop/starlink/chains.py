@@ -60,14 +60,15 @@ class Chains:
         scores = np.array([_score((n + 0.5) / ordered.size) for n in range(ordered.size)])
         chains = int(np.clip(_NUMBERS // ordered.size, 50, _CHAINS))
         shown = []
+        # The same draws for each correlation, so that what they show grows with it.
+        generator = np.random.Generator(np.random.PCG64(seed))
+        steps = np.ascontiguousarray(generator.standard_normal((chains, ordered.size)).T)
+        chance = math.sqrt(1 - reliability) * generator.standard_normal((chains, ordered.size))
+        of_rank = np.empty_like(chance)
         for known in _KNOWN:
-            # The same draws for each correlation, so that what they show grows with it.
-            generator = np.random.Generator(np.random.PCG64(seed))
-            drawn = _chains(gaps, float(known), generator.standard_normal((chains, ordered.size)))
-            chance = generator.standard_normal(drawn.shape)
-            drawn = math.sqrt(reliability) * drawn + math.sqrt(1 - reliability) * chance
-            ranks = np.argsort(np.argsort(drawn, axis=1), axis=1)
-            shown.append(_correlation(scores[ranks], gaps == 1))
+            drawn = math.sqrt(reliability) * _chains(gaps, float(known), steps.copy()).T + chance
+            np.put_along_axis(of_rank, np.argsort(drawn, axis=1), np.broadcast_to(scores, drawn.shape), axis=1)
+            shown.append(_correlation(of_rank, gaps == 1))
         self._shown = np.array(shown)
 
     def told(self, shown: float) -> tuple[float, float, float]:
@@ -84,11 +85,11 @@ class Chains:
 
 
 def _chains(gaps: Floats, correlation: float, drawn: Floats) -> Floats:
-    """Autoregressive processes of the first order, a row each."""
+    """Autoregressive processes of the first order, a column each."""
     for n, gap in enumerate(gaps, start=1):
         if gap < _FAR:
             held = correlation**gap
-            drawn[:, n] = held * drawn[:, n - 1] + math.sqrt(1 - held**2) * drawn[:, n]
+            drawn[n] = held * drawn[n - 1] + math.sqrt(1 - held**2) * drawn[n]
     return drawn
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skyhop.starlink.estimating import QUANTILES, SHARES, Estimate, density
+from skyhop.starlink.estimating import QUANTILES, SHARES, Estimate, densities
 from skyhop.starlink.measuring import EDGE_S, SLOT_S, Slotted
 from skyhop.starlink.recordings import Floats
 
@@ -98,26 +98,35 @@ def likelihoods(slots: Sequence[Slotted], of: Estimate, less_ms: Sequence[float]
     spreads = np.interp(_SPREADS, SHARES, of.spread)
     spare = _OUTLIERS / (float(of.jitter[-1]) + most + _OUTLIERS_MS)
     edges = np.linspace(0, SLOT_S, BINS + 1)
+    dense = [np.log((1 - _OUTLIERS) * densities(of.jitter) / one + spare) for one in spreads]
     found = np.zeros((len(slots), 2, BINS))
     for row, slot, less in zip(found, slots, less_ms, strict=True):
         # What a pause delays, and what waits for an edge, says nothing of the path.
         kept = (slot.phase_s >= 2 * EDGE_S) & (slot.phase_s + 1e-3 * (slot.rtt_ms + less) < SLOT_S)
         rests = slot.rtt_ms[kept, None] - floors
-        each = np.array([np.log((1 - _OUTLIERS) * density(of.jitter, rests / one) / one + spare) for one in spreads])
-        # Spreads, cuts, floors: the likelihood of the round trips ahead of each cut, and of those behind it.
-        ahead = np.concatenate([np.zeros((spreads.size, 1, count)), np.cumsum(each, axis=1)], axis=1)
-        first, of_first = _scaled(ahead)
-        second, of_second = _scaled(ahead[:, -1:] - ahead)
-        logs = of_first + of_second
-        # Nothing lies ahead of the first cut.
-        none = _mean((np.log(second @ weights) + of_second)[:, :1])
-        beyond = (second @ weights)[..., None] - _around(second * weights, near)
-        beside = _around(second, near) / (2 * near + 1)
+        none, far_off, near_by = (np.empty((spreads.size, size)) for size in (1, len(rests) + 1, len(rests) + 1))
+        # One spread after the other: the arrays of all would not stay in the processor's cache.
+        for n, (one, logs) in enumerate(zip(spreads, dense, strict=True)):
+            # Cuts, floors: the likelihood of the round trips ahead of each cut, and of those behind it.
+            ahead = np.zeros((len(rests) + 1, count))
+            np.cumsum(logs[np.searchsorted(of.jitter, rests / one, side="right")], axis=0, out=ahead[1:])
+            behind = ahead[-1:] - ahead
+            of_first, of_second = _scale(ahead), _scale(behind)
+            weighted = behind @ weights
+            # Nothing lies ahead of the first cut.
+            none[n] = (np.log(weighted) + of_second)[:1]
+            beside = _around(behind, near)
+            beside /= 2 * near + 1
+            behind *= weights
+            beyond = np.subtract(weighted[:, None], _around(behind, near), out=behind)
+            for after, of_all, told in ((beyond, max(is_far, 1e-9), far_off), (beside, 1.0, near_by)):
+                np.maximum(after, 0.0, out=after)
+                after *= ahead
+                told[n] = np.log(np.maximum(after @ weights / of_all, 1e-300)) + (of_first + of_second)
         times = np.concatenate([[0.0], slot.phase_s[kept], [SLOT_S]])
         overlap = np.clip(np.minimum(times[1:, None], edges[1:]) - np.maximum(times[:-1, None], edges[:-1]), 0, None)
-        for n, (after, of_all) in enumerate(((beyond, max(is_far, 1e-9)), (beside, 1.0))):
-            summed = np.maximum((first * np.maximum(after, 0.0)) @ weights / of_all, 1e-300)
-            row[n] = np.exp(np.clip(_mean(np.log(summed) + logs) - none, -600, 600)) @ overlap / (SLOT_S / BINS)
+        for n, told in enumerate((far_off, near_by)):
+            row[n] = np.exp(np.clip(_mean(told) - _mean(none), -600, 600)) @ overlap / (SLOT_S / BINS)
     return found, is_far
 
 
@@ -143,15 +152,19 @@ def _quantiles(counts: Floats) -> Floats:
 
 def _around(values: Floats, near: int) -> Floats:
     """Sums over so many neighbours to either side, along the last axis."""
-    padding = [(0, 0)] * (values.ndim - 1) + [(near + 1, near)]
-    summed = np.cumsum(np.pad(values, padding), axis=-1)
+    *others, count = values.shape
+    summed = np.zeros((*others, count + 2 * near + 1))
+    np.cumsum(values, axis=-1, out=summed[..., near + 1 : near + 1 + count])
+    summed[..., near + 1 + count :] = summed[..., near + count, None]
     return np.asarray(summed[..., 2 * near + 1 :] - summed[..., : -2 * near - 1])
 
 
-def _scaled(logs: Floats) -> tuple[Floats, Floats]:
-    """Likelihoods over the greatest of the last axis, and the logarithm of that."""
-    most = logs.max(axis=-1)
-    return np.exp(logs - most[..., None]), most
+def _scale(logs: Floats) -> Floats:
+    """Writes likelihoods over the greatest of the last axis into `logs`; returns the logarithm of the greatest."""
+    most: Floats = logs.max(axis=-1)
+    logs -= most[..., None]
+    np.exp(logs, out=logs)
+    return most
 
 
 def _mean(logs: Floats) -> Floats:

@@ -178,15 +178,18 @@ class Slots:
         floors = self._middles[:, None, None] + own * (self._places - self._pivot * scales[:, None])
         if self._floors is not None:
             span = float(np.ptp(self._middles) + self._jitter[-1])
-            likely += np.log((1 - _OUTLIERS) * density(_smoothed(self._floors), floors) + _OUTLIERS / max(span, 1e-3))
+            ends = _smoothed(self._floors)
+            dense = np.log((1 - _OUTLIERS) * densities(ends) + _OUTLIERS / max(span, 1e-3))
+            likely += dense[np.searchsorted(ends, floors, side="right")]
         logs = self._logs[:, None] + self._scales
         likely -= 0.5 * ((logs / self._deviation) ** 2)[:, :, None]
         parts = np.exp(likely - likely.max(axis=(1, 2), keepdims=True))
         parts /= parts.sum(axis=(1, 2), keepdims=True)
 
-        counted = (parts * weights[:, None, None]).reshape(slots, cells).T @ self._counts
+        weighted = parts * weights[:, None, None]
+        counted = weighted.reshape(slots, cells).T @ self._counts
         jitter = weighted_quantiles((at[..., 1:] + at[..., :-1]) / 2, counted)
-        of_floors = weighted_quantiles(floors, parts * weights[:, None, None])
+        of_floors = weighted_quantiles(floors, weighted)
         self._place_means, self._place_variances = _moments(parts.sum(axis=1), self._places)
         self._log_means, self._log_variances = _moments(parts.sum(axis=2), self._scales)
         self._cells = parts, floors
@@ -278,11 +281,18 @@ def _below(quantiles: Floats, values: Floats) -> Floats:
 
 def density(quantiles: Floats, values: Floats) -> Floats:
     """How dense draws from quantiles lie, 1/ms."""
+    return densities(quantiles)[np.searchsorted(quantiles, values, side="right")]
+
+
+def densities(quantiles: Floats) -> Floats:
+    """How dense draws from quantiles lie, 1/ms: below all, between each two, and above all, where none lie.
+
+    `np.searchsorted(quantiles, values, side="right")` says which of them values have. What depends on nothing but the
+    density can so be taken of few numbers instead of all values.
+    """
     least = 1e-4 * max(float(quantiles[-1] - quantiles[0]), 1e-3)
-    density = 1 / (QUANTILES - 1) / np.maximum(np.diff(quantiles), least)
-    place = np.searchsorted(quantiles, values, side="right") - 1
-    inside = (place >= 0) & (place < QUANTILES - 1)
-    return np.where(inside, density[np.clip(place, 0, QUANTILES - 2)], 0.0)
+    between = 1 / (QUANTILES - 1) / np.maximum(np.diff(quantiles), least)
+    return np.concatenate([[0.0], between, [0.0]])
 
 
 def _moments(shares: Floats, values: Floats) -> tuple[Floats, Floats]:

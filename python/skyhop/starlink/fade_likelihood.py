@@ -169,42 +169,59 @@ def traced(
     clump = np.broadcast_to(values.clump[:, None], shape)
     each = np.moveaxis(emissions(rows.pairs, covered, beside, loss, clump), 3, 1)
     top = each.max(axis=(3, 4), keepdims=True)
-    # Levels, pairs, models, nodes, shares; behind the end of a row everything is certain.
     table = np.concatenate([np.exp(each - top), np.ones((level.size, 1, *each.shape[2:]))], axis=1)
     offsets = np.concatenate([top[..., 0, 0], np.zeros((level.size, 1, values.per_s.size))], axis=1)
+    # Shares, nodes, levels and pairs, models; behind the end of a row everything is certain. The loop over intervals
+    # takes most of the time: rows and models, of which there are many, stand last, and what an interval does not change
+    # is multiplied in here.
+    seen = np.moveaxis(table, (4, 3), (0, 1)).reshape(covered.size, factors.size, -1, values.per_s.size)
+    offsets = offsets.reshape(-1, values.per_s.size)
+    of_time = (of_row[:, None] * table.shape[1] + rows.pair).T
 
     none_begins = np.exp(-values.per_s * width)
     # The last one that begins in an interval does so in this part, counted from the end, and still lasts at the end.
     often = values.per_s[:, None] * step
-    begun_here = np.exp(-often * number[:among]) * -np.expm1(-often) * lasts[:among]
-    inside = np.maximum(1 - none_begins - begun_here.sum(axis=1), 0.0)
-    size = (rows.pair.shape[0], values.per_s.size)
+    begun_here = (np.exp(-often * number[:among]) * -np.expm1(-often) * lasts[:among]).T[:, None, None, :]
+    inside = np.maximum(1 - none_begins - begun_here.sum(axis=(0, 1, 2)), 0.0)
     past = np.exp(-often * number) * -np.expm1(-often) * lasts
-    free = np.broadcast_to(1 - past.sum(axis=1), size).copy()
-    fading = np.broadcast_to(past[:, None, :] / factors.size, (*size, factors.size, count)).copy()
-    found = np.zeros(size)
-    crossed = [np.log(free)]
-    for time in range(rows.pair.shape[1]):
-        pair = rows.pair[:, time]
-        seen = table[of_row, pair]
-        ended = (fading * seen[..., of_end] * (1 - stays)).sum(axis=(2, 3))
-        anew = (fading * seen[..., of_both]).sum(axis=3)
-        fresh = free[:, :, None] / factors.size
-        within = ((fresh * seen[..., of_one[2]] + anew).sum(axis=2)) * inside
-        begun = (fresh[..., None] * seen[..., of_begin] + anew[..., None]) * begun_here[:, None, :]
-        free = (free * seen[..., 0, of_one[0]] + ended) * none_begins + within
-        kept = fading
-        fading = np.zeros_like(kept)
+    size = (rows.pair.shape[0], values.per_s.size)
+    seen_end, seen_both = seen[of_end] * (1 - stays)[:, None, None, None], seen[of_both]
+    seen_begin = seen[of_begin] / factors.size * begun_here
+    seen_none, seen_whole = seen[of_one[0], 0] * none_begins, seen[of_one[1]] * none_begins
+    seen_most = seen[of_one[2]] / factors.size * inside
+    stays = stays[:, None, None, None]
+    none_begins, inside = np.broadcast_to(none_begins, size).copy(), np.broadcast_to(inside, size).copy()
+    begun_here = np.broadcast_to(begun_here, (begun_here.shape[0], 1, *size)).copy()
+    free = np.broadcast_to(1 - past.sum(axis=1), size)
+    # States, nodes, rows, models.
+    fading = np.broadcast_to(past.T[:, None, None, :] / factors.size, (count, factors.size, *size)).copy()
+    after = np.empty_like(fading)
+    frees, totals = np.empty((2, len(of_time) + 1, *size))
+    frees[0], totals[0] = free, 1.0
+    for time, now in enumerate(of_time, start=1):
+        ending = seen_end.take(now, axis=2)
+        ending *= fading
+        anew = seen_both.take(now, axis=2)
+        anew *= fading
+        anew = anew.sum(axis=0)
+        begun = seen_begin.take(now, axis=2)
+        begun *= free
+        begun += anew * begun_here
+        after[:among] = begun
         if count > among:
-            goes_on = kept[..., :-among] * stays[:-among] * seen[..., of_one[1], None]
-            fading[..., among:] = goes_on * none_begins[:, None, None]
-        fading[..., :among] += begun
-        total = free + fading.sum(axis=(2, 3))
+            goes_on = np.multiply(fading[:-among], stays[:-among], out=after[among:])
+            goes_on *= seen_whole.take(now, axis=1)
+        within = (free * seen_most.take(now, axis=1)).sum(axis=0) + anew.sum(axis=0) * inside
+        free = free * seen_none.take(now, axis=0) + ending.sum(axis=(0, 1)) * none_begins + within
+        total = free + after.sum(axis=(0, 1))
         free /= total
-        fading /= total[..., None, None]
-        found += np.log(total) + offsets[of_row, pair]
-        crossed.append(found + np.log(free))
-    return found.T, crossed
+        after /= total
+        fading, after = after, fading
+        frees[time], totals[time] = free, total
+    logs = np.log(totals)
+    logs[1:] += offsets[of_time]
+    found = np.cumsum(logs, axis=0)
+    return found[-1].T, list(found + np.log(frees))
 
 
 def untouched(rows: Rows, factor: Floats, values: Values, length_s: float, deviation: float) -> Floats:

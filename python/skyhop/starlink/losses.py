@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from statistics import NormalDist
 
 import numpy as np
@@ -32,8 +33,8 @@ LEAST_SLOTS = 8
 #: Slots that differ must raise the logarithm of the likelihood by so much, as the other claims of the fit.
 CLAIMED = 3.3
 
-#: Points of the distribution of a slot's loss, over so many factors of e below and above the mean of all.
-_GRID, _BELOW, _ABOVE = 260, 14.0, 4.0
+#: Points of the distribution of a slot's loss, as logarithms beside the mean of all.
+_POINTS = np.linspace(-14.0, 4.0, 260)
 
 #: Means that are tried, as logarithms beside the mean of all, and shapes of the gamma distribution. A shape of 100 is a
 #: standard deviation of 10 % of the mean. The clumps are found with fewer of both.
@@ -115,12 +116,13 @@ def of_slots(slot: Floats, lost: Floats, packets: Floats) -> SlotLosses:
     place = place.ravel()
     count = np.zeros((number.size, pairs.shape[0]))
     np.add.at(count, (row, place), 1.0)
-    grid = np.minimum(share * np.exp(np.linspace(-_BELOW, _ABOVE, _GRID)), 1.0)
-    tried, weight = _weights(grid, share, _MEANS, _SHAPES)
-    _, coarse = _weights(grid, share, _COARSE_MEANS, _COARSE_SHAPES)
+    # Where losses are few, many slots have the same ones.
+    kinds, kind, often = np.unique(count, axis=0, return_inverse=True, return_counts=True)
+    grid = np.minimum(share * np.exp(_POINTS), 1.0)
+    coarse = _weights(grid, share, is_coarse=True)
 
-    def each(clump: float, weight: Floats) -> Floats:
-        given = count @ _likelihood(pairs, grid, clump)
+    def of_kinds(clump: float, weight: Floats) -> Floats:
+        given = kinds @ _likelihood(pairs, grid, clump)
         most = given.max(axis=1, keepdims=True)
         found: Floats = most + np.log(np.exp(given - most) @ weight.T + 1e-300)
         return found
@@ -129,26 +131,41 @@ def of_slots(slot: Floats, lost: Floats, packets: Floats) -> SlotLosses:
         near = share * np.exp(np.linspace(-0.5, 0.5, 101))
         return float((count.sum(axis=0) @ _likelihood(pairs, near, clump)).max())
 
-    clump, _ = _best(lambda clump: float(each(clump, coarse).sum(axis=0).max()))
+    clump, _ = _best(lambda clump: float((often @ of_kinds(clump, coarse)).max()))
     _, without = _best(same)
-    found = each(clump, weight)
-    best = int(np.argmax(found.sum(axis=0)))
+    weight = _weights(grid, share)
+    each = of_kinds(clump, weight)
+    summed = often @ each
+    best = int(np.argmax(summed))
     given = count @ _likelihood(pairs, grid, clump)
     return SlotLosses(
-        gain=float(found[:, best].sum()) - without, mean=float(tried[best, 0]), shape=float(tried[best, 1]),
-        clump=1 + clump, each=found, grid=grid, given=np.exp(given - given.max(axis=1, keepdims=True)), weights=weight,
+        gain=float(summed[best]) - without, mean=share * math.exp(_MEANS[best % _MEANS.size]),
+        shape=float(_SHAPES[best // _MEANS.size]), clump=1 + clump, each=each[kind.ravel()], grid=grid,
+        given=np.exp(given - given.max(axis=1, keepdims=True)), weights=weight,
     )  # fmt: skip
 
 
-def _weights(grid: Floats, share: float, means: Floats, shapes: Floats) -> tuple[Floats, Floats]:
-    """Pairs of a mean and a shape, a row each, and the weights of the points of the grid (columns) under them.
+def _weights(grid: Floats, share: float, *, is_coarse: bool = False) -> Floats:
+    """The weights of the points of the grid (columns) under each gamma distribution (rows): by shapes, then means."""
+    if grid[-1] < 1:
+        return _weights_beside(is_coarse)
+    return _gammas(grid, share, is_coarse)
 
-    `means` are logarithms beside the share of all.
-    """
-    tried = np.array([(share * math.exp(mean), shape) for shape in shapes for mean in means])
-    weight = np.log(grid) * tried[:, 1:] - tried[:, 1:] * grid / tried[:, :1]
+
+@cache
+def _weights_beside(is_coarse: bool) -> Floats:
+    """The weights where no point is cut at 1: these do not depend on the share of all."""
+    found = _gammas(np.exp(_POINTS), 1.0, is_coarse)
+    found.flags.writeable = False
+    return found
+
+
+def _gammas(grid: Floats, share: float, is_coarse: bool) -> Floats:
+    means, shapes = (_COARSE_MEANS, _COARSE_SHAPES) if is_coarse else (_MEANS, _SHAPES)
+    shape, mean = (one.reshape(-1, 1) for one in np.meshgrid(shapes, share * np.exp(means), indexing="ij"))
+    weight = np.log(grid) * shape - shape * grid / mean
     weight = np.exp(weight - weight.max(axis=1, keepdims=True))
-    return tried, weight / weight.sum(axis=1, keepdims=True)
+    return np.asarray(weight / weight.sum(axis=1, keepdims=True))
 
 
 @dataclass(frozen=True)
@@ -246,11 +263,13 @@ def _likelihood(pairs: Floats, probabilities: Floats, clump: float) -> Floats:
 def log_gamma(x: Floats) -> Floats:
     """Stirling's series behind a shift by 8; the error is below 1e-10."""
     shifted = x + 8
-    product = np.ones_like(x)
-    for step in range(8):
+    product = x * (x + 1)
+    for step in range(2, 8):
         product *= x + step
-    series = 1 / (12 * shifted) - 1 / (360 * shifted**3) + 1 / (1260 * shifted**5)
-    found: Floats = (shifted - 0.5) * np.log(shifted) - shifted + 0.5 * math.log(2 * math.pi) + series - np.log(product)
+    inverse = 1 / shifted
+    square = inverse * inverse
+    found: Floats = (shifted - 0.5) * np.log(shifted) - shifted + 0.5 * math.log(2 * math.pi) - np.log(product)
+    found += inverse * (1 / 12 - square * (1 / 360 - square / 1260))
     return found
 
 

@@ -54,14 +54,26 @@ def slotted(recording: Recording) -> Slotted:
 def calm(trips: Slotted) -> tuple[Floats, Floats, Floats]:
     """Of each slot with enough round trips away from its edges: number, median and spread (10 to 90 %), in ms."""
     inside = trips.inside
-    rows = []
-    for number in np.unique(trips.slot):
-        rtts = trips.rtt_ms[inside & (trips.slot == number)]
-        if rtts.size >= LEAST:
-            low, middle, high = np.percentile(rtts, [10, 50, 90])
-            rows.append((number, middle, high - low))
-    found = np.array(rows).reshape(-1, 3)
-    return found[:, 0], found[:, 1], found[:, 2]
+    rtts, every = trips.rtt_ms[inside], trips.slot[inside]
+    order = np.lexsort((rtts, every))
+    rtts = rtts[order]
+    numbers, begins, sizes = np.unique(every[order], return_index=True, return_counts=True)
+    enough = sizes >= LEAST
+    numbers, begins, sizes = numbers[enough], begins[enough], sizes[enough]
+    # As `np.percentile` has them, which takes longer for one slot than this for many.
+    low, middle, high = (
+        _between(rtts, begins, np.asarray(share * (sizes - 1), dtype=float)) for share in (0.1, 0.5, 0.9)
+    )
+    return numbers, middle, high - low
+
+
+def _between(values: Floats, begins: npt.NDArray[np.intp], places: Floats) -> Floats:
+    """Values so many places behind where each group begins, with straight lines between them."""
+    whole = np.floor(places)
+    first, part = begins + whole.astype(np.intp), places - whole
+    # The last value has no part of a next one.
+    low, high = values[first], values[first + (part > 0)]
+    return np.where(part < 0.5, low + (high - low) * part, high - (high - low) * (1 - part))
 
 
 def measures(recording: Recording) -> dict[str, float]:

@@ -10,7 +10,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from skyhop.starlink.estimating import QUANTILES, Estimate, density
+from skyhop.starlink.estimating import QUANTILES, Estimate, densities
 from skyhop.starlink.measuring import Slotted
 from skyhop.starlink.recordings import Floats
 
@@ -86,11 +86,13 @@ def likelihoods(slots: Sequence[Slotted], of: Estimate) -> Floats:
     """Logarithms of the likelihood of early round trips: a row for each slot, for no pause and for each mixture."""
     weights = _weights()
     spare = _OUTLIERS / (float(of.jitter[-1]) + _OUTLIERS_MS)
+    dense = densities(of.jitter)
     found = np.zeros((len(slots), 1 + weights.shape[1]))
     for row, one, floor, spread in zip(found, slots, of.floors, of.spreads, strict=True):
         waits = np.maximum(_PAUSES_MS - 1e3 * one.phase_s[:, None], 0.0)
         rests = (one.rtt_ms[:, None] - floor - waits) / spread
-        each = np.log((1 - _OUTLIERS) * density(of.jitter, rests) / spread + spare).sum(axis=0)
+        logs = np.log((1 - _OUTLIERS) * dense / spread + spare)
+        each = logs[np.searchsorted(of.jitter, rests, side="right")].sum(axis=0)
         most = float(each.max())
         row[0] = each[0]
         row[1:] = most + np.log(np.maximum(np.exp(each - most) @ weights, 1e-300))
