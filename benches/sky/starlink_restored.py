@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from starlink_allowance import FAST, OFFERED, RATES, START_S, cell, of_slots, report
 
-from skyhop.starlink import restorations
+from skyhop.starlink import restoration_course, restorations
 from skyhop.starlink.allowance import Allowance, series_of
 from skyhop.starlink.recordings import Floats
 from skyhop.starlink.transfers import Transfer
@@ -108,10 +108,11 @@ def flood(
 
 def null_cell(floods: Sequence[Transfer]) -> str:
     """Claims, and the gain that one of 100 exceeds."""
-    courses = [restorations.course_of(series_of(one)) for one in floods]
+    courses = [restoration_course.course_of(series_of(one)) for one in floods]
     claims = sum(one is not None and one.is_claimed for one in courses)
     gains = [
-        -math.inf if one is None or one.seen < restorations.LEAST_SEEN else one.gain - one.plain for one in courses
+        -math.inf if one is None or one.seen < restoration_course.LEAST_SEEN else one.gain - one.plain
+        for one in courses
     ]
     return cell(np.array(gains), claims)
 

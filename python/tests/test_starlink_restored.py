@@ -12,10 +12,10 @@ from test_starlink_allowance import FAST, flood
 from test_starlink_uplink import transfer
 
 from skyhop import api, starlink
-from skyhop.starlink import allowance, restorations
+from skyhop.starlink import allowance, restoration_course, restorations
 from skyhop.starlink.allowance import series_of
 from skyhop.starlink.recordings import Floats
-from skyhop.starlink.restorations import Restoration
+from skyhop.starlink.restoration_course import Restoration
 from skyhop.starlink.transfers import Transfer
 
 #: Mbit/s and Mbit.
@@ -113,14 +113,14 @@ def test_one_restoration_is_not_claimed_but_named() -> None:
 def test_a_restoration_while_tokens_are_left_shows_in_what_is_carried() -> None:
     # The volume lasts some 37 s: at 527 s about half of it is left.
     moments = [507.2, 527.4, 1107.6, 1508.2]
-    course = restorations.course_of(series_of(made(moments)))
+    course = restoration_course.course_of(series_of(made(moments)))
     assert course is not None and course.is_claimed
     found = [one.moment_s for one in course.restorations]
     assert found == pytest.approx(moments, abs=4)
     # Three that follow one another at once: nobody can tell when the second one was.
-    several = restorations.course_of(series_of(made([507.2, 532.4, 562.6, 1107.6, 1508.2])))
+    several = restoration_course.course_of(series_of(made([507.2, 532.4, 562.6, 1107.6, 1508.2])))
     assert several is not None and several.restorations[1].is_after_others
-    assert len(restorations.gaps_of(several.restorations)) == 2
+    assert len(restoration_course.gaps_of(several.restorations)) == 2
     # A level of seconds between two is not among the rates.
     rates = fitted(made([507.2, 550.0, 1107.6, 1508.2])).rates_mbps
     assert rates[0] > 48
@@ -160,12 +160,12 @@ def test_transfers_that_contradict_restorations_claim_none() -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_a_plain_bucket_is_not_restored(seed: int) -> None:
     plain = made([], seed=seed)
-    course = restorations.course_of(series_of(plain))
+    course = restoration_course.course_of(series_of(plain))
     assert course is None or not course.is_claimed
     assert fitted(plain, draws=0).allowance_restored_s == ()
     # Slots slower than its rate leave tokens, which the next ones use: that is its refill and not a restoration.
     slow = made([], seed=seed, rates=(5, 60))
-    course = restorations.course_of(series_of(slow))
+    course = restoration_course.course_of(series_of(slow))
     assert course is None or not course.is_claimed
 
 
@@ -179,14 +179,14 @@ def test_a_bucket_that_begins_part_full_and_refills_in_slow_slots_is_not_restore
     for n, of_link in enumerate(mbps):
         found[n] = min(of_link, RATE + tokens)
         tokens = min(tokens + RATE - found[n], VOLUME)
-    course = restorations.course_of(series_of(shown(found)))
+    course = restoration_course.course_of(series_of(shown(found)))
     assert course is None or not course.is_claimed
 
 
 def test_a_flood_that_carries_the_volume_six_times_has_no_volume_of_twice_as_much() -> None:
     # Some of these moments are near edges. A volume that is twice as large would need half as many restorations.
     for first in (202.2, 204.2, 214.2):
-        course = restorations.course_of(series_of(made([first + 300 * n for n in range(7)], filled=0.2)))
+        course = restoration_course.course_of(series_of(made([first + 300 * n for n in range(7)], filled=0.2)))
         if course is not None and course.is_claimed:
             assert course.volume == pytest.approx(VOLUME, rel=0.01) and len(course.restorations) == 7
 
@@ -196,10 +196,10 @@ def test_rates_that_rise_and_fall_at_edges_are_no_restorations() -> None:
     generator = np.random.Generator(np.random.PCG64(1))
     fast = (np.arange(3600) + 12) // 15 % 40 < 4
     mbps = np.where(fast, 70.0, 24.0) * (1 + 0.01 * generator.standard_normal(3600))
-    course = restorations.course_of(series_of(shown(mbps)))
+    course = restoration_course.course_of(series_of(shown(mbps)))
     assert course is None or not course.is_claimed
     # Seven seconds later they are in slots.
-    course = restorations.course_of(series_of(shown(np.roll(mbps, 7))))
+    course = restoration_course.course_of(series_of(shown(np.roll(mbps, 7))))
     assert course is not None and course.is_claimed
 
 
@@ -226,7 +226,7 @@ def test_one_value_is_told_only_where_all_moments_suit_it() -> None:
     assert restorations.constant([at(100, 700), at(50, 690)]) is None
     # Others may lie before the last one, so it tells nothing of the one before.
     last = dataclasses.replace(at(900)[0], is_after_others=True)
-    assert restorations.gaps_of([*at(100, 700), last]) == [600]
+    assert restoration_course.gaps_of([*at(100, 700), last]) == [600]
     between = restorations.constant([[*at(100, 700), last]])
     assert between is not None and between[0] < 600 < between[1]
     (value,), told = restorations.times_of([at(100, 700, 1300)])
