@@ -115,17 +115,8 @@ impl Worker {
         group.stale &= live.iter().fold(0, |lanes, lane| lanes | 1 << lane);
         let (is_narrow, stale) = (graph.is_narrow(), group.stale);
         if is_narrow {
-            let mut sums: Vec<u64> = vec![0; graph.nodes()];
-            for &lane in live.iter().filter(|&&lane| stale & 1 << lane != 0) {
-                self.search.run(graph, group.roots[lane]);
-                group.take(graph, lane, &self.search);
-                // Nodes without a route come last. No sum of sixteen overflows.
-                sums.iter_mut().zip(&self.search.distance).for_each(|(sum, &ns)| *sum += ns.min(FAR as u64));
-            }
-            match (group.is_new(), stale) {
-                (true, _) => group.arrange(graph, |node| sums[node]),
-                (false, 0) => {}
-                (false, _) => group.make_visits(graph),
+            if stale != 0 {
+                self.search_lanes(graph, group, stale);
             }
             self.sweep.run(graph, group);
         }
@@ -178,6 +169,22 @@ impl Worker {
                 _ => stations.all.iter().for_each(write),
             }
             group.stale &= !bit;
+        }
+    }
+
+    /// Searches from the roots of these lanes, and makes the group's sequence from what is found.
+    fn search_lanes(&mut self, graph: &Graph, group: &mut Group, lanes: Lanes) {
+        let mut sums: Vec<u64> = vec![0; graph.nodes()];
+        for lane in (0..LANES).filter(|lane| lanes & 1 << lane != 0) {
+            self.search.run(graph, group.roots[lane]);
+            group.take(graph, lane, &self.search);
+            // Nodes without a route come last. No sum of sixteen overflows.
+            sums.iter_mut().zip(&self.search.distance).for_each(|(sum, &ns)| *sum += ns.min(FAR as u64));
+        }
+        // A new group has searched from all of its roots.
+        match group.is_new() {
+            true => group.arrange(graph, |node| sums[node]),
+            false => group.make_visits(graph),
         }
     }
 }
