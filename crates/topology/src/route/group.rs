@@ -12,6 +12,8 @@ pub(super) type Lanes = u16;
 pub(super) const FAR: i32 = i32::MAX - NARROW_COST;
 /// In place of a root: nobody needs the row.
 pub(super) const NO_ROOT: u32 = u32::MAX;
+/// In place of a rank: the node had no arcs when the nodes were put in order.
+const NO_RANK: u32 = u32::MAX;
 /// A sequence of visits is used until it has caused more repairs than that. Making one takes about as long as a
 /// hundred repairs.
 const MOST_REPAIRS: usize = 100;
@@ -54,6 +56,8 @@ pub(super) struct Group {
     pub taken: Vec<Lanes>,
     /// Nodes with arcs by their mean distance to the roots, as it was once.
     order: Vec<u32>,
+    /// For each node its place in the order, [`NO_RANK`] where it has none.
+    ranks: Vec<u32>,
     /// The nodes in the sequence in which a sweep visits them.
     pub visits: Vec<u32>,
     /// How many they were when the nodes were put in order.
@@ -64,11 +68,13 @@ pub(super) struct Group {
 
 impl Group {
     pub fn new(graph: &Graph) -> Group {
+        let nodes = graph.nodes();
         Group {
             roots: [NO_ROOT; LANES],
             stale: 0,
             taken: vec![0; graph.arcs.len()],
             order: Vec::new(),
+            ranks: vec![NO_RANK; nodes],
             visits: Vec::new(),
             ordered: 0,
             repairs: 0,
@@ -83,9 +89,9 @@ impl Group {
         lane
     }
 
-    /// How far a node is from the roots, in nodes that are nearer.
-    pub fn rank(&self, node: u32) -> usize {
-        self.order.iter().position(|&other| other == node).unwrap_or(self.order.len())
+    /// How many nodes are nearer to the roots.
+    pub fn rank(&self, node: u32) -> u32 {
+        self.ranks[node as usize]
     }
 
     /// Takes over what a search from the root of a lane has found.
@@ -110,7 +116,8 @@ impl Group {
         for (node, (old, new)) in (0..).zip(graph.renumbered()) {
             let arcs = old.len().min(new.len());
             self.taken[new.start..new.start + arcs].copy_from_slice(&before[old.start..old.start + arcs]);
-            if old.is_empty() && !new.is_empty() && !self.order.contains(&node) {
+            if !new.is_empty() && self.rank(node) == NO_RANK {
+                self.ranks[node as usize] = self.order.len() as u32;
                 self.order.push(node);
                 self.visits.push(node);
             }
@@ -132,6 +139,10 @@ impl Group {
         self.order.clear();
         self.order.extend((0..graph.nodes() as u32).filter(|&node| !graph.fan(node as usize).is_empty()));
         self.order.sort_by_cached_key(|&node| distance(node as usize));
+        self.ranks.fill(NO_RANK);
+        for (rank, &node) in (0..).zip(&self.order) {
+            self.ranks[node as usize] = rank;
+        }
         self.make_visits(graph);
         self.ordered = self.visits.len();
     }

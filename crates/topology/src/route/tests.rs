@@ -303,7 +303,8 @@ fn net(side: u32) -> Vec<(u32, u32)> {
     right.chain(below).flat_map(|(a, b)| [(a, b), (b, a)]).collect()
 }
 
-/// A sweep over unchanged links needs no repair with a sequence made anew, and needs some with the one before.
+/// A sweep over unchanged links needs no repair with a sequence made anew, and needs some with the one before. One node
+/// has no links for a while.
 #[test]
 fn a_sequence_that_is_made_anew_knows_all_next_hops() {
     const SIDE: u32 = 40;
@@ -313,14 +314,16 @@ fn a_sequence_that_is_made_anew_knows_all_next_hops() {
     let mut delays: Vec<u64> = links.iter().map(|_| 1_000 + (stream.uniform() * 1_000.0) as u64).collect();
     let roots: Vec<NodeId> = (0..16).map(|n| NodeId::new(n * 100)).collect();
     let (mut kept, mut repaired, mut most) = (Forwarding::default(), 0, 0);
-    for _ in 0..40 {
+    for step in 0..40 {
         delays.iter_mut().for_each(|delay| *delay += (stream.uniform() * 3.0) as u64);
         let edge = |(n, (&(from, to), &delay_ns)): (usize, (&(u32, u32), &u64))| Edge {
             from: NodeId::new(from),
             hop: Hop { link: LinkId::from_usize(n), to: NodeId::new(to) },
             delay_ns,
         };
-        router.edges = links.iter().zip(&delays).enumerate().map(edge).collect();
+        let is_up = |(from, to): (u32, u32)| step >= 5 || (from != 1 && to != 1);
+        let up = links.iter().zip(&delays).enumerate().filter(|(_, (link, _))| is_up(**link));
+        router.edges = up.map(edge).collect();
         router.arrange();
         router.renew_costs();
         router.fill(&roots, true, &mut kept);
