@@ -17,10 +17,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from starlink_farther import one_way_ms
+from starlink_farther import LENGTH_S, download, one_way_ms
 from starlink_unseen import verdict
 
-from skyhop import api
 from skyhop.inference import t_quantile
 
 Floats = NDArray[np.float64]
@@ -36,12 +35,11 @@ class Total:
     again: int
     least_ms: float = math.nan
     mean_ms: float = math.nan
-    length_s: float = 300.0
 
     @property
     def mbps(self) -> float:
         """Goodput, as far as the sender knows it."""
-        return 8e-6 * self.sent_b / self.length_s
+        return 8e-6 * self.sent_b / LENGTH_S
 
     @property
     def again_percent(self) -> float:
@@ -50,42 +48,20 @@ class Total:
 
 
 def totals(text: str) -> list[Total]:
-    """Files of which only bytes and segments sent again were read."""
-    return [Total(*map(int, one.split(":"))) for one in text.split()]
+    """A file each. Some have only bytes and segments sent again, because no more was read of them."""
+    return [
+        Total(int(sent), int(again), *map(float, ms)) for sent, again, *ms in (one.split(":") for one in text.split())
+    ]
 
 
 #: `cubic_CITY__REV_run1` to `run3`.
 FITTING = {
-    "London": [
-        Total(834404352, 443, 252.236, 260.241),
-        Total(1273626624, 4372, 252.551, 261.688),
-        Total(1254490112, 2639, 251.951, 259.953),
-    ],
-    "Mumbai": [
-        Total(538968064, 297, 155.825, 161.966),
-        Total(692322304, 1352, 160.595, 170.212),
-        Total(862060544, 270, 157.860, 167.641),
-    ],
-    "Ohio": [
-        Total(915144704, 262, 228.077, 234.718),
-        Total(1011351552, 2376, 228.611, 239.737),
-        Total(783941632, 477, 216.188, 221.813),
-    ],
-    "São Paulo": [
-        Total(1043595264, 1802, 392.122, 399.626),
-        Total(708837376, 518, 384.116, 392.305),
-        Total(693764096, 301, 392.345, 399.164),
-    ],
-    "Sydney": [
-        Total(1188298752, 600, 25.968, 33.731),
-        Total(962330624, 657, 26.458, 33.864),
-        Total(937558016, 594, 24.915, 34.702),
-    ],
-    "Tokyo": [
-        Total(169213952, 241, 144.036, 149.467),
-        Total(292945920, 306, 146.696, 154.814),
-        Total(386007040, 4657, 144.283, 151.108),
-    ],
+    "London": totals("834404352:443:252.236:260.241 1273626624:4372:252.551:261.688 1254490112:2639:251.951:259.953"),
+    "Mumbai": totals("538968064:297:155.825:161.966 692322304:1352:160.595:170.212 862060544:270:157.860:167.641"),
+    "Ohio": totals("915144704:262:228.077:234.718 1011351552:2376:228.611:239.737 783941632:477:216.188:221.813"),
+    "São Paulo": totals("1043595264:1802:392.122:399.626 708837376:518:384.116:392.305 693764096:301:392.345:399.164"),
+    "Sydney": totals("1188298752:600:25.968:33.731 962330624:657:26.458:33.864 937558016:594:24.915:34.702"),
+    "Tokyo": totals("169213952:241:144.036:149.467 292945920:306:146.696:154.814 386007040:4657:144.283:151.108"),
 }
 
 
@@ -318,6 +294,8 @@ def of_blocks() -> None:
         f"at {len(at_edges)} edges the segments of {np.mean(at_edges):.1f} ms (quartiles "
         f"{', '.join(f'{one:.1f}' for one in np.percentile(at_edges, (25, 50, 75)))} ms)"
     )
+    waits = [one.mean_ms - one.least_ms for group in FITTING.values() for one in group]
+    print(f"mean round trips are {min(waits):.0f} to {max(waits):.0f} ms above the least ones")
 
 
 def link(city: str, loss: float | None) -> dict[str, Any]:
@@ -332,25 +310,6 @@ def link(city: str, loss: float | None) -> dict[str, Any]:
     }
 
 
-def download(city: str, loss: float | None, seed: int, control: str = "cubic") -> tuple[float, float, float, float]:
-    """A simulated download: Mbit/s, % sent again, mean round trip in ms, lost in a row in seconds that lose any."""
-    tcp = {"name": control, "send_buffer": "64 MB", "receive_buffer": "64 MB"}
-    found = api.run(
-        {
-            "duration": "300 s",
-            "profile": "linux",
-            "links": [link(city, loss)],
-            "flows": [{"name": "f", "from": "server", "to": "terminal", "tcp": tcp}],
-            "records": {"grid": "1 s"},
-        },
-        seed=seed,
-    )
-    bps, again, sent, rtt_s = found.flows.select("goodput_bps", "retransmissions", "packets_sent", "rtt_mean_s").row(0)
-    times = found.drops.filter(~found.drops["is_ack"])["time_s"].to_numpy()
-    each = np.histogram(times, np.arange(STEADY_S, 301))[0]
-    return bps / 1e6, 100 * again / sent, 1e3 * rtt_s, float(each[each > 0].mean()) if each.any() else 0.0
-
-
 #: Losses between edges from which the fit begins.
 NEAR_LOSS = {"London": 6e-5, "Mumbai": 1.3e-4, "Ohio": 7e-5, "São Paulo": 7e-5, "Sydney": 2e-4, "Tokyo": 5e-4}
 
@@ -361,7 +320,7 @@ def fit(seeds: range) -> None:
     print("|---|---|---|---|")
     for city, begin in NEAR_LOSS.items():
         losses = begin * np.array([0.75, 1.0, 1.35])
-        mean = [np.mean([download(city, float(loss), seed)[0] for seed in seeds]) for loss in losses]
+        mean = [np.mean([download(link(city, float(loss)), seed)[0] for seed in seeds]) for loss in losses]
         slope, at = np.polyfit(np.log(losses), np.log(mean), 1)
         recorded = [one.mbps for one in FITTING[city]]
         found = [100 * np.exp((np.log(one) - at) / slope) for one in (np.mean(recorded), min(recorded), max(recorded))]
@@ -452,7 +411,7 @@ def predict(seeds: range, only: str | None) -> None:
         for name, losses in MODELS.items():
             if only not in (None, name):
                 continue
-            runs = np.array([download(city, losses[city], seed) for seed in seeds])
+            runs = np.array([download(link(city, losses[city]), seed) for seed in seeds])
             goodput = cells([one.mbps for one in group], runs[:, 0], "goodput", 1)
             again = cells([one.again_percent for one in group], runs[:, 1], "repeated", 3)
             print(f"| {city} | {name} | {goodput} | {again} |", flush=True)
@@ -463,7 +422,7 @@ def rates(seeds: range) -> None:
     print("| downloads from | goodput, Mbit/s | range of 95 % | off | sent again, % |")
     print("|---|---|---|---|---|")
     for city, group in BBR.items():
-        runs = np.array([download(city, QUIET, seed, "bbr") for seed in seeds])
+        runs = np.array([download(link(city, QUIET), seed, "bbr") for seed in seeds])
         again = np.mean([one.again_percent for one in group])
         print(
             f"| {city} | {cells([one.mbps for one in group], runs[:, 0], 'goodput', 0)} "

@@ -279,11 +279,6 @@ def _below(quantiles: Floats, values: Floats) -> Floats:
     return np.asarray(np.interp(values, rising, SHARES))
 
 
-def density(quantiles: Floats, values: Floats) -> Floats:
-    """How dense draws from quantiles lie, 1/ms."""
-    return densities(quantiles)[np.searchsorted(quantiles, values, side="right")]
-
-
 def densities(quantiles: Floats) -> Floats:
     """How dense draws from quantiles lie, 1/ms: below all, between each two, and above all, where none lie.
 

@@ -159,16 +159,13 @@ impl Graph {
     }
 
     /// Finds the nodes whose arcs are not where they were in the shape before.
-    fn compare(&mut self, arcs: &[Arc]) {
-        self.moved.clear();
-        for (node, bounds) in self.starts_before.windows(2).enumerate() {
-            let old = &arcs[bounds[0] as usize..bounds[1] as usize];
-            let new = self.out(node);
+    fn compare(&mut self, before: &[Arc]) {
+        let has_moved = |(old, new): (Range<usize>, Range<usize>)| {
             let same = |(a, b): (&Arc, &Arc)| (a.to, a.link) == (b.to, b.link);
-            if new.len() < old.len() || !old.iter().zip(new).all(same) {
-                self.moved.push(node as u32);
-            }
-        }
+            new.len() < old.len() || !before[old].iter().zip(&self.arcs[new]).all(same)
+        };
+        let nodes = (0..).zip(self.renumbered()).filter(|(_, arcs)| has_moved(arcs.clone()));
+        self.moved = nodes.map(|(node, _)| node).collect();
     }
 
     /// The places of the arcs out of a node.

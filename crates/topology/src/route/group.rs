@@ -89,6 +89,11 @@ impl Group {
         lane
     }
 
+    /// Lanes that have a root, with it.
+    pub fn live(&self) -> impl Iterator<Item = (usize, u32)> + use<> {
+        self.roots.into_iter().enumerate().filter(|&(_, root)| root != NO_ROOT)
+    }
+
     /// How many nodes are nearer to the roots.
     pub fn rank(&self, node: u32) -> u32 {
         self.ranks[node as usize]
@@ -149,13 +154,11 @@ impl Group {
 
     /// Makes the sequence from the arcs that are taken now.
     pub fn make_visits(&mut self, graph: &Graph) {
-        let Group { roots, taken, order, visits, .. } = self;
-        visits.clear();
         // For each node the lanes in which its distance is known.
         let mut known: Vec<Lanes> = vec![0; graph.nodes()];
-        for (lane, &root) in roots.iter().enumerate().filter(|(_, root)| **root != NO_ROOT) {
-            known[root as usize] |= 1 << lane;
-        }
+        self.live().for_each(|(lane, root)| known[root as usize] |= 1 << lane);
+        let Group { taken, order, visits, .. } = self;
+        visits.clear();
         let found = |known: &[Lanes], node: u32| {
             let arcs = graph.fan(node as usize).iter().zip(&taken[graph.range(node as usize)]);
             arcs.fold(0, |lanes, (end, &taken)| lanes | taken & known[end.to as usize])
@@ -189,9 +192,8 @@ impl Group {
         }
         self.make_visits(graph);
         if self.visits.len() > self.ordered + self.ordered / 4 {
-            let roots = self.roots;
-            let live = |node: usize| distances[node].0.into_iter().zip(roots).filter(|&(_, root)| root != NO_ROOT);
-            self.arrange(graph, |node| live(node).map(|(ns, _)| ns as u64).sum());
+            let live: Vec<usize> = self.live().map(|(lane, _)| lane).collect();
+            self.arrange(graph, |node| live.iter().map(|&lane| distances[node][lane] as u64).sum());
         }
     }
 }

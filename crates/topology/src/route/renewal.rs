@@ -107,7 +107,7 @@ impl Worker {
                 false => group.forget(graph),
             }
         }
-        let live: Vec<usize> = (0..LANES).filter(|&lane| group.roots[lane] != NO_ROOT).collect();
+        let live: Vec<usize> = group.live().map(|(lane, _)| lane).collect();
         if live.is_empty() {
             return;
         }

@@ -7,7 +7,7 @@
 //! the shortest ones, whatever order they were found in.
 
 use super::graph::{End, Graph, NARROW_COST};
-use super::group::{Distances, FAR, Group, LANES, Lanes, NO_ROOT};
+use super::group::{Distances, FAR, Group, LANES, Lanes};
 use skyhop_processor::{signs, with_wide_vectors};
 use std::collections::VecDeque;
 
@@ -26,6 +26,8 @@ pub(super) struct Sweep {
     nearer: Vec<Lanes>,
     /// … and the nodes that wait for a turn because of it.
     queue: VecDeque<u32>,
+    /// Nodes that have come nearer in a repair, or have another arc to choose from.
+    touched: Vec<u32>,
 }
 
 impl Sweep {
@@ -64,7 +66,7 @@ impl Sweep {
     #[inline(always)]
     fn relax(&mut self, graph: &Graph, group: &Group) {
         let distances = &mut self.distances;
-        for (lane, &root) in group.roots.iter().enumerate().filter(|(_, root)| **root != NO_ROOT) {
+        for (lane, root) in group.live() {
             distances[root as usize][lane] = 0;
         }
         for &node in &group.visits {
@@ -95,7 +97,7 @@ impl Sweep {
     /// Gives the suspects their shortest distances, and all nodes that come nearer over them.
     #[inline(always)]
     fn repair(&mut self, graph: &Graph, group: &mut Group) {
-        let Sweep { distances, changed, longest, suspects, nearer, queue, .. } = self;
+        let Sweep { distances, changed, longest, suspects, nearer, queue, touched, .. } = self;
         nearer.resize(graph.nodes(), 0);
         for &(node, _) in &*suspects {
             // Those before it may have brought it nearer in more lanes than were seen.
@@ -104,13 +106,13 @@ impl Sweep {
             distances[node as usize] = here;
             queue.push_back(node);
         }
-        let first = changed.len();
+        touched.clear();
         // A node may come nearer again after its turn, and then has another one. So the order of the turns is free.
         while let Some(node) = queue.pop_front() {
             let lanes = std::mem::take(&mut nearer[node as usize]);
             let here = distances[node as usize];
             *longest = longer(*longest, &here);
-            changed.push((node, lanes));
+            touched.push(node);
             for entry in graph.arcs_into(node as usize) {
                 let (from, cost) = (entry.from as usize, entry.cost as i32);
                 let more = signs(&here, cost, &distances[from]);
@@ -126,20 +128,16 @@ impl Sweep {
                 }
                 if more.zero & lanes != 0 {
                     // It has another arc to choose from.
-                    changed.push((entry.from, more.zero & lanes));
+                    touched.push(entry.from);
                 }
             }
         }
-        let mut kept = first;
-        for place in first..changed.len() {
-            let node = changed[place].0;
+        for &node in &*touched {
             let other = choose_one(graph, distances, &mut group.taken, node as usize).other;
             if other != 0 {
-                changed[kept] = (node, other);
-                kept += 1;
+                changed.push((node, other));
             }
         }
-        changed.truncate(kept);
     }
 }
 
