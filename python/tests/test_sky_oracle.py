@@ -44,12 +44,12 @@ class Oracle:
         cargo = shutil.which("cargo")
         if cargo is None:
             pytest.skip("skipped: no cargo to build the Rust side with")
-        # The same dependencies as those of Rust's tests, which are compiled by now.
-        build = [cargo, "build", "--locked", "--quiet", "--workspace", "--example", "sky_oracle"]
+        # As `make test` compiles Rust's tests, so that all of it is there by now.
+        build = [cargo, "build", "--profile", "bench", "--locked", "--quiet", "--workspace", "--example", "sky_oracle"]
         subprocess.run(build, cwd=ROOT, check=True)
         target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
         pipe = subprocess.PIPE
-        return subprocess.Popen([target / "debug/examples/sky_oracle"], stdin=pipe, stdout=pipe, text=True)
+        return subprocess.Popen([target / "release/examples/sky_oracle"], stdin=pipe, stdout=pipe, text=True)
 
     def ask(self, **question: Any) -> dict[str, Any]:
         """One question, one answer."""

@@ -194,3 +194,13 @@ def test_a_cost_is_the_median_of_several_measurements_with_the_least_and_the_mos
     window_cost.main()
     rows = capsys.readouterr().out.splitlines()
     assert rows[2:] == [f"| {name} | " + " | ".join(["84 ns (80 to 90)"] * 3) + " |" for name in window_cost.RECOVERIES]
+
+
+def test_the_tests_of_every_crate_have_the_checks_of_a_debug_build() -> None:
+    manifests = [*ROOT.glob("crates/*/Cargo.toml"), ROOT / "tests/Cargo.toml", ROOT / "benches/Cargo.toml"]
+    named = {dependencies.tomllib.loads(one.read_text(encoding="utf-8"))["package"]["name"] for one in manifests}
+    profiles = dependencies.tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))["profile"]
+    checks = {"debug-assertions": True, "overflow-checks": True}
+    checked = {name for name, one in profiles["bench"]["package"].items() if checks.items() <= one.items()}
+    # The module has no tests in Rust; picoquic's C code is compiled once for both builds only if nothing differs.
+    assert checked == named - {"skyhop-python", "skyhop-picoquic"}

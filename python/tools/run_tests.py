@@ -106,11 +106,25 @@ STATIC: list[Step] = [
     ("dependencies: locked", [*DEPENDENCIES, "lock"], own_count),
     ("dependencies: licences", [*DEPENDENCIES, "licences"], own_count),
 ]
+#: The profile whose dependencies are those of the module (Cargo.toml): `make build` has compiled them.
+PROFILE = ["--profile", "bench"]
 #: Needs the crates compiled as far as their types: beside the tests it costs little, alone some three minutes.
 COMPILER: list[Step] = [
     (
         "lint (Rust)",
-        ["cargo", "clippy", "--quiet", "--workspace", "--all-targets", "--locked", *features(), "--", "-D", "warnings"],
+        [
+            "cargo",
+            "clippy",
+            "--quiet",
+            *PROFILE,
+            "--workspace",
+            "--all-targets",
+            "--locked",
+            *features(),
+            "--",
+            "-D",
+            "warnings",
+        ],
         one_check,
     ),
     (
@@ -119,6 +133,7 @@ COMPILER: list[Step] = [
             "cargo",
             "doc",
             "--quiet",
+            *PROFILE,
             "--workspace",
             "--no-deps",
             "--locked",
@@ -131,7 +146,7 @@ COMPILER: list[Step] = [
     ),
 ]
 ADVISORIES: list[Step] = [("dependencies: advisories", [*DEPENDENCIES, "advisories"], own_count)]
-CARGO_TEST = ["cargo", "test", "--workspace", "--locked", "--no-fail-fast", *features()]
+CARGO_TEST = ["cargo", "test", *PROFILE, "--workspace", "--locked", "--no-fail-fast", *features()]
 #: A failure here is counted when the tests run: they do not build then either.
 RUST_BUILD: list[Step] = [("build of tests (Rust)", [*CARGO_TEST, "--no-run"], lambda _output, _code: Count())]
 RUST: list[Step] = [("tests (Rust)", CARGO_TEST, cargo_count)]

@@ -86,7 +86,7 @@ def rust(is_built: bool) -> str:
     """The crates of the workspace, each with a line about it; with its pages, if they are built."""
     if is_built:
         flags = {**os.environ, "RUSTDOCFLAGS": "-D warnings"}
-        command = ["cargo", "doc", "--workspace", "--no-deps", "--locked", "--quiet"]
+        command = ["cargo", "doc", "--profile", "bench", "--workspace", "--no-deps", "--locked", "--quiet"]
         if subprocess.run(command, cwd=ROOT, env=flags, check=False).returncode:
             raise SystemExit("cargo doc found something that is wrong")
         shutil.copytree(_target() / "doc", SOURCE / "rust")

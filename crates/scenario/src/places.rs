@@ -19,7 +19,19 @@ pub struct Place {
 
 /// All places, larger ones first.
 pub fn places() -> impl Iterator<Item = Place> {
-    TABLE.lines().filter(|line| !line.starts_with('#')).skip(1).filter_map(place)
+    lines().filter_map(place)
+}
+
+/// The lines of the table, each of which is a place and begins with its name.
+fn lines() -> impl Iterator<Item = &'static str> {
+    TABLE.lines().filter(|line| !line.starts_with('#')).skip(1)
+}
+
+/// The places of a name as [`plain`] writes it. Only their lines are read whole: a scenario looks for many places.
+fn places_called(wanted: &str) -> impl Iterator<Item = Place> {
+    let is_wanted =
+        move |line: &&str| line.split(',').next().is_some_and(|name| plain_letters(name).eq(wanted.chars()));
+    lines().filter(is_wanted).filter_map(place)
 }
 
 fn place(line: &'static str) -> Option<Place> {
@@ -36,8 +48,7 @@ pub fn find_place(name: &str) -> Option<Place> {
         Some((town, country)) => (town, Some(country.trim().to_ascii_uppercase())),
         None => (name, None),
     };
-    let wanted = plain(town);
-    places().find(|p| plain(p.name) == wanted && country.as_deref().is_none_or(|country| country == p.country))
+    places_called(&plain(town)).find(|p| country.as_deref().is_none_or(|country| country == p.country))
 }
 
 /// Those of that name in other countries than the largest, when no country is named.
@@ -45,8 +56,7 @@ pub fn namesakes(name: &str) -> Vec<Place> {
     if name.contains(',') {
         return Vec::new();
     }
-    let wanted = plain(name);
-    let all: Vec<Place> = places().filter(|p| plain(p.name) == wanted).collect();
+    let all: Vec<Place> = places_called(&plain(name)).collect();
     let first = all.first().map(|place| place.country);
     all.into_iter().filter(|place| Some(place.country) != first).collect()
 }
@@ -68,7 +78,12 @@ pub fn nearest_place(name: &str) -> Option<String> {
 
 /// In lower case, without accents, with blanks for hyphens.
 fn plain(name: &str) -> String {
-    let letters = name.trim().chars().flat_map(char::to_lowercase).filter_map(|letter| match letter {
+    plain_letters(name).collect()
+}
+
+/// The letters of [`plain`], one by one.
+fn plain_letters(name: &str) -> impl Iterator<Item = char> {
+    name.trim().chars().flat_map(char::to_lowercase).filter_map(|letter| match letter {
         'à'..='å' | 'ā' | 'ă' | 'ą' => Some('a'),
         'ç' | 'ć' | 'č' => Some('c'),
         'è'..='ë' | 'ē' | 'ė' | 'ę' | 'ě' => Some('e'),
@@ -88,8 +103,7 @@ fn plain(name: &str) -> String {
         '-' | '_' => Some(' '),
         '’' => Some('\''),
         other => Some(other),
-    });
-    letters.collect()
+    })
 }
 
 #[cfg(test)]

@@ -242,34 +242,23 @@ impl Counts {
     }
 }
 
-/// The buckets of a batch, the least value and the greatest.
-#[inline(always)]
+/// The buckets of a batch, the least value and the greatest. A function of its own, because the compiler handles two
+/// values at a time here, which is how wide SSE2 is, and one where this is part of a longer function.
+#[inline(never)]
 fn survey(values_ns: &[u64; BATCH]) -> ([u16; BATCH], u64, u64) {
-    let (mut buckets, mut numbers) = ([0; BATCH], [0.0; BATCH]);
-    // Two lanes each, because that is how wide SSE2 is.
-    let pairs_ns = values_ns.as_chunks::<2>().0;
-    for (pair_ns, buckets) in pairs_ns.iter().zip(buckets.as_chunks_mut::<2>().0) {
-        *buckets = pair_ns.map(bucket_of);
-    }
-    for (pair_ns, numbers) in pairs_ns.iter().zip(numbers.as_chunks_mut::<2>().0) {
-        *numbers = pair_ns.map(beyond_exact);
-    }
+    let (buckets, numbers) = (values_ns.map(bucket_of), values_ns.map(beyond_exact));
     // The comparisons of `f64::min` and `f64::max` care for values that are not numbers.
-    let least = best(numbers, |a, b| if a < b { a } else { b });
-    let greatest = best(numbers, |a, b| if a > b { a } else { b });
+    let least = best(&numbers, |a, b| if a < b { a } else { b });
+    let greatest = best(&numbers, |a, b| if a > b { a } else { b });
     (buckets, least.to_bits() ^ EXACT.to_bits(), greatest.to_bits() ^ EXACT.to_bits())
 }
 
-/// The winner of rounds in which each of the first half meets one of the second, so that two pairs are compared at a
-/// time.
+/// The best of all numbers, two of them compared at a time.
 #[inline(always)]
-fn best(mut numbers: [f64; BATCH], better: impl Fn(f64, f64) -> f64) -> f64 {
-    for half in [8, 4, 2, 1] {
-        for i in 0..half {
-            numbers[i] = better(numbers[i], numbers[i + half]);
-        }
-    }
-    numbers[0]
+fn best(numbers: &[f64; BATCH], better: impl Fn(f64, f64) -> f64) -> f64 {
+    let pairs = numbers.as_chunks::<2>().0;
+    let [a, b] = pairs[1..].iter().fold(pairs[0], |[a, b], &[c, d]| [better(a, c), better(b, d)]);
+    better(a, b)
 }
 
 /// The values of these ranks, ascending, from 1 on. Many are counted, first by their upper and then by their lower
@@ -441,7 +430,7 @@ impl ArrivalMeter {
         self
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn arrived(&mut self, now: Time, sent: Time) {
         let delay = now.since(sent);
         let Some(seen) = &mut self.seen else { return self.begin(now, delay) };
