@@ -1,9 +1,9 @@
 """Runs every check and says at the end how many passed, failed and were skipped.
 
 All of them run even when one fails. `--static` leaves out the tests proper. In continuous integration (CI is set)
-published advisories are looked up, too. Rust's tests are built first. Then they run beside the tests in Python and
-those of the page and the server, because each of the three leaves one of two cores idle most of the time; their output
-appears when each ends. The variable FEATURES ("noq,picoquic") names QUIC stacks beside quinn, with which Rust's tests
+published advisories are looked up, too. Three lanes run side by side, because each leaves one of two cores idle most of
+the time: the tests in Python, those in Rust with their build, and everything else. The output of a step appears when it
+ends. The variable FEATURES ("noq,picoquic") names QUIC stacks beside quinn, with which Rust's tests
 run; `make test FEATURES=noq` gives Python's tests the build that has them. Without it: as `make build` has it.
 """
 
@@ -147,8 +147,6 @@ COMPILER: list[Step] = [
 ]
 ADVISORIES: list[Step] = [("dependencies: advisories", [*DEPENDENCIES, "advisories"], own_count)]
 CARGO_TEST = ["cargo", "test", *PROFILE, "--workspace", "--locked", "--no-fail-fast", *features()]
-#: A failure here is counted when the tests run: they do not build then either.
-RUST_BUILD: list[Step] = [("build of tests (Rust)", [*CARGO_TEST, "--no-run"], lambda _output, _code: Count())]
 RUST: list[Step] = [("tests (Rust)", CARGO_TEST, cargo_count)]
 #: These wait for servers, disks and other processes most of the time, so they have a lane of their own.
 WAITING = [f"python/tests/{name}" for name in ("test_serve*.py", "test_folders.py", "test_spreading.py")]
@@ -206,8 +204,7 @@ def main() -> int:
     if "--static" in sys.argv[1:]:
         counts = [run(*step) for step in [*steps, *COMPILER]]
     else:
-        counts = [run(*step) for step in [*steps, *RUST_BUILD]]
-        counts += side_by_side(PYTHON_TESTS, [*RUST, *COMPILER], [*PAGE, *PROCESSES])
+        counts = side_by_side(PYTHON_TESTS, [*RUST, *COMPILER], [*steps, *PAGE, *PROCESSES])
     total = Count(*(sum(one) for one in zip(*counts, strict=True)))
     print(f"\n{total}")
     return 1 if total.failed else 0
