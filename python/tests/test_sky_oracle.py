@@ -44,7 +44,7 @@ class Oracle:
         cargo = shutil.which("cargo")
         if cargo is None:
             pytest.skip("skipped: no cargo to build the Rust side with")
-        # As `make test` compiles Rust's tests, so that all of it is there by now.
+        # As `make test` compiles Rust's tests, before which these do not run: all of it is there by now.
         build = [cargo, "build", "--profile", "bench", "--locked", "--quiet", "--workspace", "--example", "sky_oracle"]
         subprocess.run(build, cwd=ROOT, check=True)
         target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))

@@ -3,8 +3,8 @@
 All of them run even when one fails. `--static` leaves out the tests proper. In continuous integration (CI is set)
 published advisories are looked up, too. Three lanes run side by side, because each leaves one of two cores idle most of
 the time: the tests in Python, those in Rust with their build, and everything else. The output of a step appears when it
-ends. The variable FEATURES ("noq,picoquic") names QUIC stacks beside quinn, with which Rust's tests
-run; `make test FEATURES=noq` gives Python's tests the build that has them. Without it: as `make build` has it.
+ends. The variable FEATURES ("noq,picoquic") names QUIC stacks beside quinn, with which Rust's tests run; `make test
+FEATURES=noq` gives Python's tests the build that has them. Without it: as `make build` has it.
 """
 
 from __future__ import annotations
@@ -106,54 +106,34 @@ STATIC: list[Step] = [
     ("dependencies: locked", [*DEPENDENCIES, "lock"], own_count),
     ("dependencies: licences", [*DEPENDENCIES, "licences"], own_count),
 ]
-#: The profile whose dependencies are those of the module (Cargo.toml): `make build` has compiled them.
-PROFILE = ["--profile", "bench"]
+#: All crates, with the profile whose dependencies are those of the module (Cargo.toml): `make build` has compiled them.
+CRATES = ["--profile", "bench", "--workspace", "--locked", *features()]
 #: Needs the crates compiled as far as their types: beside the tests it costs little, alone some three minutes.
 COMPILER: list[Step] = [
     (
         "lint (Rust)",
-        [
-            "cargo",
-            "clippy",
-            "--quiet",
-            *PROFILE,
-            "--workspace",
-            "--all-targets",
-            "--locked",
-            *features(),
-            "--",
-            "-D",
-            "warnings",
-        ],
+        ["cargo", "clippy", "--quiet", "--all-targets", *CRATES, "--", "-D", "warnings"],
         one_check,
     ),
     (
         "documents (Rust)",
-        [
-            "cargo",
-            "doc",
-            "--quiet",
-            *PROFILE,
-            "--workspace",
-            "--no-deps",
-            "--locked",
-            # With the features of the lint, whose dependencies are compiled by now.
-            *features(),
-            "--config",
-            'build.rustdocflags = ["-D", "warnings"]',
-        ],
+        # The dependencies are those of the lint, which are compiled by now.
+        ["cargo", "doc", "--quiet", "--no-deps", *CRATES, "--config", 'build.rustdocflags = ["-D", "warnings"]'],
         one_check,
     ),
 ]
 ADVISORIES: list[Step] = [("dependencies: advisories", [*DEPENDENCIES, "advisories"], own_count)]
-CARGO_TEST = ["cargo", "test", *PROFILE, "--workspace", "--locked", "--no-fail-fast", *features()]
-RUST: list[Step] = [("tests (Rust)", CARGO_TEST, cargo_count)]
+RUST: list[Step] = [("tests (Rust)", ["cargo", "test", "--no-fail-fast", *CRATES], cargo_count)]
 #: These wait for servers, disks and other processes most of the time, so they have a lane of their own.
 WAITING = [f"python/tests/{name}" for name in ("test_serve*.py", "test_folders.py", "test_spreading.py")]
+#: These run a program that the build of Rust's tests makes, so they come after it. Beside it, or beside the lint, they
+#: would wait minutes for cargo's lock.
+ORACLE = ["python/tests/test_sky_oracle.py"]
 PYTEST = [PYTHON, "-m", "pytest", "--quiet", "--durations=10"]
 PYTHON_TESTS: list[Step] = [
-    ("tests (Python)", [*PYTEST, *(f"--ignore-glob={ROOT / files}" for files in WAITING)], pytest_count)
+    ("tests (Python)", [*PYTEST, *(f"--ignore-glob={ROOT / files}" for files in [*WAITING, *ORACLE])], pytest_count)
 ]
+ORACLE_TESTS: list[Step] = [("tests (Python: positions and routes in Rust)", [*PYTEST, *ORACLE], pytest_count)]
 PROCESSES: list[Step] = [
     (
         "tests (Python: server, folders, processes)",
@@ -204,7 +184,7 @@ def main() -> int:
     if "--static" in sys.argv[1:]:
         counts = [run(*step) for step in [*steps, *COMPILER]]
     else:
-        counts = side_by_side(PYTHON_TESTS, [*RUST, *COMPILER], [*steps, *PAGE, *PROCESSES])
+        counts = side_by_side(PYTHON_TESTS, [*RUST, *ORACLE_TESTS, *COMPILER], [*steps, *PAGE, *PROCESSES])
     total = Count(*(sum(one) for one in zip(*counts, strict=True)))
     print(f"\n{total}")
     return 1 if total.failed else 0

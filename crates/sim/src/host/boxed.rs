@@ -201,8 +201,8 @@ impl Simulation {
             }
         }
         self.send_of_host(flow_id, side);
-        let is_remembered = || side == Side::Source && self.part.as_ref().is_some_and(|part| part.remembers(flow_id));
-        if has_more || !self.payloads.facts.is_empty() || is_remembered() {
+        let is_remembered = side == Side::Source && self.is_remembered(flow_id);
+        if has_more || !self.payloads.facts.is_empty() || is_remembered {
             return self.follow_further(flow_id, side, timeout, has_more);
         }
         if is_sooner {

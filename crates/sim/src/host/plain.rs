@@ -76,8 +76,7 @@ impl Simulation {
         if burst.count > 0 {
             self.send_burst(packet.flow, &burst);
         }
-        if burst.more || self.ns2_clock.is_some() || self.part.as_ref().is_some_and(|part| part.remembers(packet.flow))
-        {
+        if burst.more || self.ns2_clock.is_some() || self.is_remembered(packet.flow) {
             self.after_sender_input(packet.flow);
             return true;
         }

@@ -365,6 +365,12 @@ impl Simulation {
         self.part.as_ref().is_some_and(|part| part.is_elsewhere(node))
     }
 
+    /// Whether the state of a flow's source is kept for other parts at each of its events.
+    #[inline(always)]
+    pub(crate) fn is_remembered(&self, flow: u32) -> bool {
+        self.part.as_ref().is_some_and(|part| part.remembers(flow))
+    }
+
     /// The same simulation of the nodes that `me` owns, before its first event.
     pub(crate) fn into_part(mut self, me: u32, owners: &Arc<[u32]>, memory: &Arc<[AtomicU64]>) -> Simulation {
         // The other parts have threads of their own.
