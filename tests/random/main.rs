@@ -1,4 +1,4 @@
-//! Random scenarios over the whole format: about a minute here, hours with `hunt` (`docs/howto/hunt-for-faults.md`).
+//! Random scenarios over the whole format: half a minute here, hours with `hunt` (`docs/howto/hunt-for-faults.md`).
 //!
 //! SKYHOP_RANDOM_SECONDS sets how long the hunt goes on, SKYHOP_RANDOM_FROM its first seed.
 
@@ -95,7 +95,7 @@ fn variable(name: &str) -> Option<u64> {
 
 #[test]
 fn random_scenarios_keep_every_invariant() {
-    let (schema, seconds) = (Schema::default(), variable("SKYHOP_RANDOM_SECONDS").unwrap_or(50));
+    let (schema, seconds) = (Schema::default(), variable("SKYHOP_RANDOM_SECONDS").unwrap_or(20));
     let defaults = Defaults::learn(&schema);
     let from = variable("SKYHOP_RANDOM_FROM").unwrap_or(1);
     let begin = Instant::now();

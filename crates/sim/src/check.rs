@@ -73,16 +73,12 @@ fn check_packets(spec: &SimulationSpec) -> Result<(), SimulationError> {
     Ok(())
 }
 
-/// What of a flow with hosts of another kind only Skyhop's own TCP can do.
-fn needs_own_tcp(flow: &FlowConfig, spec: &SimulationSpec) -> Option<&'static str> {
+/// What of a flow with hosts of another kind only Skyhop's own TCP can do. `feeding` are the flows before a relay.
+fn needs_own_tcp(flow: &FlowConfig, spec: &SimulationSpec, feeding: &BTreeSet<&str>) -> Option<&'static str> {
     if !matches!(flow.transport, TransportConfig::Hosts(_)) {
         return None;
     }
-    let feeds = |other: &FlowConfig| match &other.application {
-        SourceConfig::Relay { before, .. } => *before == flow.name,
-        _ => false,
-    };
-    if matches!(flow.application, SourceConfig::Relay { .. }) || spec.flows.iter().any(feeds) {
+    if matches!(flow.application, SourceConfig::Relay { .. }) || feeding.contains(flow.name.as_str()) {
         return Some("a split connection");
     }
     if !flow.jitter.is_zero() {
@@ -93,6 +89,12 @@ fn needs_own_tcp(flow: &FlowConfig, spec: &SimulationSpec) -> Option<&'static st
 
 pub fn check_flows(spec: &SimulationSpec, topology: &Topology) -> Result<(), SimulationError> {
     check_packets(spec)?;
+    let feeding: BTreeSet<&str> = (spec.flows.iter())
+        .filter_map(|flow| match &flow.application {
+            SourceConfig::Relay { before, .. } => Some(before.as_str()),
+            _ => None,
+        })
+        .collect();
     for flow in &spec.flows {
         let name = || flow.name.clone();
         for node in [flow.from, flow.to] {
@@ -127,7 +129,7 @@ pub fn check_flows(spec: &SimulationSpec, topology: &Topology) -> Result<(), Sim
                 return Err(SimulationError::MessageSize { flow: name(), bytes, least, most });
             }
         }
-        if let Some(what) = needs_own_tcp(flow, spec) {
+        if let Some(what) = needs_own_tcp(flow, spec, &feeding) {
             return Err(SimulationError::NeedsTcp { flow: name(), what });
         }
     }

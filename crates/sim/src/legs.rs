@@ -4,6 +4,7 @@ use crate::spec::{FlowConfig, RelayShare, SourceConfig};
 use skyhop_base::Time;
 use skyhop_cc::{Assigned, Start};
 use skyhop_transport::TcpConfig;
+use std::collections::BTreeMap;
 
 /// One leg's place in a split connection.
 #[derive(Clone, Debug, Default)]
@@ -40,9 +41,12 @@ pub(crate) struct Share {
 /// The legs by flow; none where nothing is split.
 pub(crate) fn legs(flows: &[FlowConfig]) -> Vec<Option<Box<Leg>>> {
     let mut legs: Vec<Option<Box<Leg>>> = flows.iter().map(|_| None).collect();
+    let relays = flows.iter().any(|flow| matches!(flow.application, SourceConfig::Relay { .. }));
+    let named = flows.iter().enumerate().filter(|_| relays);
+    let ids: BTreeMap<&str, usize> = named.map(|(id, flow)| (flow.name.as_str(), id)).collect();
     for (id, flow) in flows.iter().enumerate() {
         let SourceConfig::Relay { before, buffer_bytes, share } = &flow.application else { continue };
-        let Some(before) = flows.iter().position(|other| other.name == *before) else { continue };
+        let Some(&before) = ids.get(before.as_str()) else { continue };
         let leg = legs[before].get_or_insert_default();
         (leg.after, leg.room, leg.told) = (Some(id as u32), *buffer_bytes, *buffer_bytes);
         let leg = legs[id].get_or_insert_default();

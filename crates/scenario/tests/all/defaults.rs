@@ -73,7 +73,10 @@ const MOST_ALIKE: u32 = 3;
 fn writing_out_a_default_changes_nothing() {
     let (mut same, mut refused) = (0, Vec::new());
     let mut tried: BTreeMap<(&str, String), u32> = BTreeMap::new();
-    for shown in scenarios::shown() {
+    let mut every = scenarios::shown();
+    // A key is tried where reading is quick: satellites take time, and planes that are found among elements the most.
+    every.sort_by_key(|shown| ["elements", "[constellation"].map(|part| shown.text.contains(part)));
+    for shown in every {
         // Their seventy flows and ninety wires are alike.
         if shown.name.contains("argo-floats") || shown.name.contains("relays.toml") {
             continue;

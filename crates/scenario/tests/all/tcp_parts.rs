@@ -6,7 +6,7 @@ use serde_json::Value;
 use skyhop_cc::ControlSpec;
 use skyhop_scenario::{Override, Scenario};
 use skyhop_transport::{TcpName, TcpSpec};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 fn scenario(profile: &str, tcp: &str, changes: &[String]) -> Result<Scenario, String> {
     let text = format!(
@@ -102,8 +102,13 @@ fn rules_that_a_recovery_cannot_follow_are_refused() {
 
 #[test]
 fn each_tcp_of_a_sweep_is_another_scenario() {
+    let mut seen = BTreeSet::new();
     for shown in scenarios::shown() {
-        if !shown.text.lines().any(|line| line.trim_start().starts_with("tcp =")) {
+        // What else stands in a scenario does not choose between TCPs.
+        let chooses =
+            |line: &&str| ["tcp =", "via =", "profile =", "[[workloads]]"].iter().any(|key| line.starts_with(key));
+        let chosen: Vec<String> = shown.text.lines().map(str::trim).filter(chooses).map(str::to_owned).collect();
+        if !chosen.iter().any(|line| line.starts_with("tcp =")) || !seen.insert(chosen) {
             continue;
         }
         let has_table = shown.text.contains("tcp = {");
