@@ -6,12 +6,13 @@ Lines differ by dash and marker and bars by hatching as well as by colour: they 
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import html
 import io
 import re
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, ParamSpec
 
@@ -148,10 +149,24 @@ def note_below(figure: Figure, text: str) -> None:
     figure.supxlabel("\n".join(lines), x=0.01, ha="left", fontsize=7.5, color=MUTED)
 
 
+@contextlib.contextmanager
+def _laid_out(figure: matplotlib.figure.Figure) -> Iterator[None]:
+    """Places everything. Left to `savefig`, matplotlib draws the whole figure once more for that."""
+    engine = figure.get_layout_engine()
+    if engine is not None:
+        engine.execute(figure)
+        figure.set_layout_engine(None)
+    try:
+        yield
+    finally:
+        if engine is not None:
+            figure.set_layout_engine(engine)
+
+
 def svg(figure: matplotlib.figure.Figure) -> str:
     """The figure as SVG text without date or random names."""
     buffer = io.StringIO()
-    with matplotlib.rc_context(_STYLE):
+    with matplotlib.rc_context(_STYLE), _laid_out(figure):
         figure.savefig(buffer, format="svg", facecolor=PAPER, metadata={"Date": None, "Creator": "Skyhop"})
     return buffer.getvalue()
 

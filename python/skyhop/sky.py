@@ -11,7 +11,7 @@ import io
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -70,12 +70,12 @@ def sky(
     if not state["satellites"] and not state["stations"]:
         terminal.fail(f"{file}: no constellation and no stations: there is no sky to show")
     if out is not None:
-        _draw(map_of(state), out)
+        _draw(lambda: map_of(state), out)
     if coverage is not None:
         from skyhop import worldmap
 
         mask_deg = float(state["elevation_mask_deg"] or 0.0)
-        _draw(worldmap.coverage(_positions(state), mask_deg=mask_deg, at_s=moment), coverage)
+        _draw(lambda: worldmap.coverage(_positions(state), mask_deg=mask_deg, at_s=moment), coverage)
     if as_json:
         typer.echo(json.dumps(state, indent=1))
         return
@@ -146,11 +146,13 @@ def stations_in(state: Mapping[str, Any]) -> "dict[str, Place]":
     }
 
 
-def _draw(figure: Any, file: Path) -> None:
-    from skyhop import figure as style
-
+def _draw(draw: Callable[[], Any], file: Path) -> None:
+    # A map takes a second, so it is not drawn for a name that cannot be.
     if file.suffix not in {".svg", ".png"}:
         terminal.fail(f"{file}: a map is written as .svg or .png")
+    from skyhop import figure as style
+
+    figure = draw()
     if file.suffix == ".svg":
         folders.write(file, style.svg(figure))
     else:

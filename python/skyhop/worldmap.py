@@ -65,7 +65,8 @@ def _land() -> Path:
 
 def _base_map(*, height: float = 4.1) -> tuple[Figure, Axes]:
     figure, (panel,) = style.blank(width=8.0, height=height)
-    panel.add_patch(PathPatch(_land(), facecolor=style.LAND, edgecolor=style.COAST, linewidth=0.35, zorder=0.5))
+    # Unlike `add_patch`, this does not ask where the coasts end; the axes show the whole Earth anyway.
+    panel.add_artist(PathPatch(_land(), facecolor=style.LAND, edgecolor=style.COAST, linewidth=0.35, zorder=0.5))
     panel.set_xlim(-180, 180)
     panel.set_ylim(-90, 90)
     panel.set_aspect("equal")

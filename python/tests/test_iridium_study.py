@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import ROOT, STUDY
@@ -17,8 +18,23 @@ def outcome() -> matrix.Outcome:
 
 
 @pytest.fixture(scope="module")
-def figures(outcome: matrix.Outcome) -> list[report.Drawn]:
-    return report.figures(outcome)
+def written(outcome: matrix.Outcome, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[report.Drawn]]:
+    """The page of the report, and the figures that were drawn for it: drawing takes seconds."""
+    figures: list[report.Drawn] = []
+
+    def drawn(*arguments: Any, **options: Any) -> list[report.Drawn]:
+        figures.extend(draw(*arguments, **options))
+        return figures
+
+    draw = report.figures
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(report, "figures", drawn)
+        return report.write(outcome, tmp_path_factory.mktemp("report")), figures
+
+
+@pytest.fixture(scope="module")
+def figures(written: tuple[Path, list[report.Drawn]]) -> list[report.Drawn]:
+    return written[1]
 
 
 def ours(outcome: matrix.Outcome, metric: str) -> dict[str, float]:
@@ -98,9 +114,11 @@ def test_the_projects_readme_shows_the_demos_figure(figures: list[report.Drawn])
     assert "delay" in {one.name for one in figures}
 
 
-def test_the_report_has_everything_in_one_file(outcome: matrix.Outcome, tmp_path: Path) -> None:
-    page = report.write(outcome, tmp_path).read_text(encoding="utf-8")
-    assert page.count("<figure ") == len(list((tmp_path / "figures").glob("*.svg"))) >= 14
+def test_the_report_has_everything_in_one_file(
+    outcome: matrix.Outcome, written: tuple[Path, list[report.Drawn]]
+) -> None:
+    page = written[0].read_text(encoding="utf-8")
+    assert page.count("<figure ") == len(list((written[0].parent / "figures").glob("*.svg"))) >= 14
     for part in (
         "1756.3",
         "impossible",

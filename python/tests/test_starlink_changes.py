@@ -167,6 +167,7 @@ def test_the_report_names_the_set_of_each_case(tmp_path: Path) -> None:
     # Both recordings are the same, so they have the same interval; it holds what was recorded.
     assert steps["a.csv"].low < steps["a.csv"].recorded < steps["a.csv"].high
     assert f"({steps['a.csv'].low:.3g} to {steps['a.csv'].high:.3g})" in text
+    (tmp_path / "cases.csv").write_text("recording,kind,path\na.csv,ping-csv,ISL\n")
     own = {"values": "lagos-2023"}
     assert "simulated with the fit that was given" in starlink_links.starlink(tmp_path, values=own)[0].note
 

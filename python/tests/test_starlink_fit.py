@@ -159,10 +159,13 @@ def test_a_recording_of_the_fitted_profile_keeps_the_bounds_and_another_does_not
     place = Recording("elsewhere", ours.sent_s, ours.rtt_ms + 25)
     rows = {row.measure: row for row in starlink_links.starlink(folder(tmp_path, place))}
     assert rows["RTT, Kolmogorov-Smirnov"].ok and rows["spread"].ok
-    rows = {row.measure: row for row in starlink_links.starlink(folder(tmp_path, template))}
-    assert not rows["RTT, Kolmogorov-Smirnov"].ok and not rows["spread"].ok
-    answer = CliRunner().invoke(cli.app, ["validate", "starlink", "--reference", str(tmp_path), "--json"])
-    assert answer.exit_code == 1 and len(json.loads(answer.output)) == len(rows)
+    answer = CliRunner().invoke(
+        cli.app, ["validate", "starlink", "--reference", str(folder(tmp_path, template)), "--json"]
+    )
+    found = {row["measure"]: row["ok"] for row in json.loads(answer.output)}
+    assert not found["RTT, Kolmogorov-Smirnov"] and not found["spread"]
+    # Without a loss there are no bursts.
+    assert answer.exit_code == 1 and set(rows) - set(found) == {"loss burst"} and set(found) <= set(rows)
     assert [one.name for one in registry.COMPARISONS if one.recognises(tmp_path)] == ["starlink"]
 
 
@@ -445,7 +448,8 @@ def test_one_recording_that_cannot_be_read_does_not_hide_the_others(tmp_path: Pa
 
 
 def test_a_path_that_is_not_known_is_told(tmp_path: Path) -> None:
-    folder(tmp_path, made(60))
+    # Notes do not depend on the length, which the time of the simulations does.
+    folder(tmp_path, made(12))
     for path, is_told in (("via Frankfurt", True), ("bent pipe", False), ("", False), ("inter-satellite", False)):
         (tmp_path / "cases.csv").write_text(f"{HEADER}a.csv,ping-csv,0,0,{path},both,,,,\n")
         note = starlink_links.starlink(tmp_path)[0].note
@@ -588,10 +592,10 @@ def test_transfers_since_2025_have_the_set_of_their_dishes(tmp_path: Path) -> No
     assert "no download with TCP is behind this set" in rows[3].note and "no download" not in rows[1].note
     # Fewer losses and shorter round trips.
     assert rows[1].simulated > 1.3 * rows[0].simulated
-    # A fit takes the place of all sets.
-    assert all("simulated with the fit" in row.note for row in goodput({"values": "loaded"}))
-    # Rates that hold for minutes take more runs.
     held = goodput({"values": "loaded", "rate_correlation": 0.9})
+    # A fit takes the place of all sets.
+    assert all("simulated with the fit" in row.note for row in held)
+    # Rates that hold for minutes take more runs.
     assert ["mean of 20 runs" in row.note for row in held] == [True, True, True, False]
     trips = made(20)
     late = Recording("late", trips.sent_s - trips.sent_s[0] + 1_767_225_600, trips.rtt_ms)

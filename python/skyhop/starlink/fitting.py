@@ -340,7 +340,10 @@ def _changing(
         changing = changes.most_likely(*shown)
         if turn == _TURNS - 1 or not changing.share:
             break
-        kept = changing.longer(slots)
+        before, kept = kept, changing.longer(slots)
+        if all(np.array_equal(one.phase_s, two.phase_s) for one, two in zip(before, kept, strict=True)):
+            # The next turn would take the same round trips, and so find the same.
+            break
     return trips, found, shown, changing
 
 
