@@ -22,7 +22,7 @@ impl Names {
             debug_assert!((id as usize) < self.0.len(), "a row names component {id} of {}", self.0.len());
             ((id as usize) < self.0.len()).then_some(id)
         };
-        // Views of text that they share: a kernel that does the same takes a minute to compile, with all that it can do.
+        // Views of text that they share. arrow-select has a kernel for this, with others that take a minute to compile.
         let ids: Vec<Option<u32>> = ids.map(|id| id.and_then(known)).collect();
         let views: Vec<u128> = ids.iter().map(|id| id.map_or(0, |id| self.0.views()[id as usize])).collect();
         let named: NullBuffer = ids.iter().map(Option::is_some).collect();
