@@ -6,6 +6,7 @@ import csv
 import io
 import itertools
 import json
+import math
 import os
 import re
 import statistics
@@ -131,28 +132,31 @@ def read_round_trips(path: str | os.PathLike[str], *, start_unix_s: float | None
 
 
 def _csv(text: str, name: str) -> list[tuple[float, float]]:
-    reader = csv.DictReader(io.StringIO(text), skipinitialspace=True)
-    columns = [column.strip() for column in reader.fieldnames or ()]
-    reader.fieldnames = columns
+    # Not a DictReader: a dictionary for each row takes as long as all that is done with it.
+    reader = csv.reader(io.StringIO(text), skipinitialspace=True)
+    columns = [column.strip() for column in next(reader, [])]
+    place = {column: n for n, column in enumerate(columns)}
     time, trip = _column(columns, _TIMES, name), _column(columns, _TRIPS, name)
     rows: list[tuple[float, int, float]] = []
     numbered = "icmp_seq" in columns
-    for order, row in enumerate(reader):
+    when, what, which = place[time], place[trip], place.get("icmp_seq", 0)
+    for order, row in enumerate(filter(None, reader)):
         line = reader.line_num
         try:
-            at_s, rtt = float(row[time]) * _TIMES[time], (row[trip] or "").strip()
-            number = int(row["icmp_seq"]) if numbered else order
-            rtt_ms = float(rtt) * _TRIPS[trip] if rtt else np.nan
-        except (KeyError, TypeError, ValueError):
+            # The row of a lost one may end before its round trip.
+            at_s, rtt = float(row[when]) * _TIMES[time], row[what].strip() if what < len(row) else ""
+            number = int(row[which]) if numbered else order
+            rtt_ms = float(rtt) * _TRIPS[trip] if rtt else math.nan
+        except (IndexError, ValueError):
             raise ValueError(f"{name}, line {line}: needs numbers in {time} and {trip}") from None
         if not UNIX_TIMES_S[0] <= at_s <= UNIX_TIMES_S[1]:
             raise ValueError(
-                f"{name}, line {line}: {row[time]} in {time} is not a Unix time, which the slots need; columns may be "
+                f"{name}, line {line}: {row[when]} in {time} is not a Unix time, which the slots need; columns may be "
                 f"{', '.join(_TIMES)}"
             )
-        if rtt_ms == np.inf:
-            raise ValueError(f"{name}, line {line}: {row[trip]} in {trip} is not a round trip; leave lost ones empty")
-        rows.append((at_s, number, rtt_ms if rtt_ms >= 0 else np.nan))
+        if rtt_ms == math.inf:
+            raise ValueError(f"{name}, line {line}: {row[what]} in {trip} is not a round trip; leave lost ones empty")
+        rows.append((at_s, number, rtt_ms if rtt_ms >= 0 else math.nan))
     if not numbered:
         rows = _once(rows)
     times = np.array([row[0] for row in rows])
@@ -161,7 +165,7 @@ def _csv(text: str, name: str) -> list[tuple[float, float]]:
         rows.sort()
     runs = _Runs()
     for at_s, number, rtt_ms in rows:
-        if np.isnan(rtt_ms):
+        if math.isnan(rtt_ms):
             runs.lose(number, at_s)
         else:
             runs.add(number, at_s - rtt_ms / 1e3, rtt_ms)
@@ -175,7 +179,7 @@ def _once(rows: list[tuple[float, int, float]]) -> list[tuple[float, int, float]
     """
     first: dict[tuple[float, float | None], tuple[float, int, float]] = {}
     for at_s, number, rtt_ms in rows:
-        first.setdefault((at_s, None if np.isnan(rtt_ms) else rtt_ms), (at_s, number, rtt_ms))
+        first.setdefault((at_s, None if math.isnan(rtt_ms) else rtt_ms), (at_s, number, rtt_ms))
     if len(first) - len({at_s for at_s, _ in first}) > _COARSE * len(first):
         return rows
     # Their order stands for the numbers, so they have to be those of rows that follow one another.
