@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
+import functools
+import io
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,6 +26,28 @@ if hasattr(ctypes.CDLL(None), "mallopt"):
 
 ROOT = Path(__file__).resolve().parents[2]
 STUDY = ROOT / "studies" / "iridium-vegas-reno-bic"
+
+
+@functools.cache
+def program_group() -> Any:
+    """All commands; `cli.app` builds them anew in each call, which takes longer than most calls in tests."""
+    import typer
+
+    from skyhop import cli
+
+    return typer.main.get_command(cli.app)
+
+
+def in_process(*arguments: str) -> tuple[int, str, str]:
+    """Exit code, output and errors of the program in this process: what it does not answer itself is raised."""
+    from skyhop import program
+
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["skyhop", *arguments])
+        code = program._guarded(program_group())
+    return code, out.getvalue(), err.getvalue()
+
 
 #: A study of one metric over one axis, without sources.
 TWO_QUEUES = """\

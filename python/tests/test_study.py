@@ -14,9 +14,9 @@ from types import SimpleNamespace
 
 import polars as pl
 import pytest
-from conftest import DUMBBELL, ROOT, Skyhop
+from conftest import DUMBBELL, ROOT, Skyhop, in_process
 
-from skyhop import _core, api, cli, frames, matrix, program, prose, report, score, speak, studies, tables
+from skyhop import _core, api, cli, frames, matrix, prose, report, score, speak, studies, tables
 from skyhop.inference import Estimate
 from skyhop.server import library
 from skyhop.verdict import DefinitionError, Expected, Tolerance
@@ -236,16 +236,15 @@ reduce = "mean"
     ],
 )  # fmt: skip
 def test_a_verdict_that_the_numbers_do_not_bear_out_fails_the_study(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], old: str, new: str, said: str
+    folder: Path, monkeypatch: pytest.MonkeyPatch, old: str, new: str, said: str
 ) -> None:
     change(folder / "expect.toml", old, new)
     # In this process: five others would import everything that a report needs.
     here = folder.parent.parent
     monkeypatch.chdir(here)
     monkeypatch.setenv("COLUMNS", "120")
-    monkeypatch.setattr(sys, "argv", ["skyhop", "study", "run", "queues"])
-    assert program._guarded(cli.app) == 1
-    err = capsys.readouterr().err
+    code, _, err = in_process("study", "run", "queues")
+    assert code == 1
     assert "The study fails:" in err
     assert said in err
     page = (here / "runs" / "queues" / "report.html").read_text(encoding="utf-8")

@@ -3,21 +3,17 @@ half-written."""
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
 import os
 import shutil
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import typer
-from conftest import DUMBBELL, TWO_QUEUES
+from conftest import DUMBBELL, TWO_QUEUES, in_process, program_group
 
 import skyhop
-from skyhop import cli, program
+from skyhop import program
 
 SHORT = DUMBBELL.replace('"20 s"', '"3 s"')
 SWEEP = 'scenario = "good.toml"\nseeds = 2\n[axes]\n"flows[*].tcp" = ["reno", "vegas"]\n'
@@ -387,13 +383,6 @@ def furnished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return here
 
 
-#: All commands; `cli.app` builds them anew in each call, which takes longer than most of the calls below.
-PROGRAM = typer.main.get_command(cli.app)
-
-#: What the last test left of a folder, unless it failed.
-LEFT: dict[Path, dict[str, bytes | None]] = {}
-
-
 def everything(folder: Path) -> dict[str, bytes | None]:
     """Each path below a folder with its content."""
     found: dict[str, bytes | None] = {}
@@ -404,19 +393,10 @@ def everything(folder: Path) -> dict[str, bytes | None]:
     return found
 
 
-def call(*arguments: str) -> tuple[int, str, str]:
-    """The program in this process: what it does not answer itself is raised."""
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "argv", ["skyhop", *arguments])
-        code = program._guarded(PROGRAM)
-    return code, out.getvalue(), err.getvalue()
-
-
 def commands() -> dict[str, list[str]]:
     """The parameters of every command, from the program itself."""
     found = {}
-    for name, one in PROGRAM.commands.items():  # type: ignore[attr-defined]
+    for name, one in program_group().commands.items():
         for below, command in getattr(one, "commands", {"": one}).items():
             found[f"{name} {below}".strip()] = [parameter.name for parameter in command.params]
     return found
@@ -426,7 +406,7 @@ def commands() -> dict[str, list[str]]:
 def test_one_of_two_forms_would_have_no_effect(furnished: Path, order: tuple[str, str]) -> None:
     for command in WORKS:
         if command.startswith("validate "):
-            code, _, said = call(*command.split(), "--reference", str(furnished / "folder"), *order)
+            code, _, said = in_process(*command.split(), "--reference", str(furnished / "folder"), *order)
             assert code == 2 and "--json and --markdown: one of them would have no effect" in said, command
 
 
@@ -444,16 +424,14 @@ def test_wrong_input_gets_a_message_and_leaves_nothing(
     monkeypatch.chdir(furnished)
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setattr("skyhop.serve.asyncio.run", lambda _: pytest.fail("it began to serve"))
-    before = LEFT.pop(furnished, None) or everything(furnished)
-    code, out, err = call(*command.split(), *arguments)
+    before = everything(furnished)
+    code, out, err = in_process(*command.split(), *arguments)
     assert code in (program.USAGE, program.FAILED), (code, out, err)
     said = err.strip()
     assert said and "Traceback" not in said and "Errno" not in said, err
     assert "no such table" not in said.lower()
     assert len(said.splitlines()) <= 40, err
-    after = everything(furnished)
-    assert after == before
-    LEFT[furnished] = after
+    assert everything(furnished) == before
 
 
 def not_json(constant: str) -> None:
@@ -465,12 +443,11 @@ def test_json_is_json_and_nothing_else(furnished: Path, monkeypatch: pytest.Monk
     if command.startswith(("validate ", "fit ")):
         pytest.skip("needs a reference or a recording; its infinities are tested with it")
     monkeypatch.chdir(furnished)
-    LEFT.clear()
     shutil.rmtree(furnished / "out", ignore_errors=True)
     arguments = [*command.split(), *WORKS[command], "--json"]
     # A flow that delivers nothing has warnings, and nulls where nothing was measured.
     for more in ([], ["--set", "links[0].errors=[{ packet = 1.0 }]"] if command == "run" else []):
-        code, out, _ = call(*arguments, *more)
+        code, out, _ = in_process(*arguments, *more)
         # The study's README does not say yet what the study gives.
         assert code == (program.FAILED if command == "study run" else 0)
         json.loads(out, parse_constant=not_json)
