@@ -6,15 +6,6 @@ use std::cmp::Ordering;
 /// order, never the order of declaration.
 pub fn natural_order(a: &str, b: &str) -> Ordering {
     let (mut x, mut y) = (a.as_bytes(), b.as_bytes());
-    // Names of a constellation have long beginnings in common. A number is compared as a whole.
-    let mut same = 0;
-    while same < x.len().min(y.len()) && x[same] == y[same] {
-        same += 1;
-    }
-    while same > 0 && x[same - 1].is_ascii_digit() {
-        same -= 1;
-    }
-    (x, y) = (&x[same..], &y[same..]);
     while let (Some(&p), Some(&q)) = (x.first(), y.first()) {
         if p.is_ascii_digit() && q.is_ascii_digit() {
             let (n, rest_x) = split_digits(x);

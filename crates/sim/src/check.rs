@@ -78,7 +78,7 @@ fn needs_own_tcp(flow: &FlowConfig, spec: &SimulationSpec, feeding: &BTreeSet<&s
     if !matches!(flow.transport, TransportConfig::Hosts(_)) {
         return None;
     }
-    if matches!(flow.application, SourceConfig::Relay { .. }) || feeding.contains(flow.name.as_str()) {
+    if flow.application.fed_by().is_some() || feeding.contains(flow.name.as_str()) {
         return Some("a split connection");
     }
     if !flow.jitter.is_zero() {
@@ -89,12 +89,7 @@ fn needs_own_tcp(flow: &FlowConfig, spec: &SimulationSpec, feeding: &BTreeSet<&s
 
 pub fn check_flows(spec: &SimulationSpec, topology: &Topology) -> Result<(), SimulationError> {
     check_packets(spec)?;
-    let feeding: BTreeSet<&str> = (spec.flows.iter())
-        .filter_map(|flow| match &flow.application {
-            SourceConfig::Relay { before, .. } => Some(before.as_str()),
-            _ => None,
-        })
-        .collect();
+    let feeding: BTreeSet<&str> = spec.flows.iter().filter_map(|flow| flow.application.fed_by()).collect();
     for flow in &spec.flows {
         let name = || flow.name.clone();
         for node in [flow.from, flow.to] {

@@ -41,9 +41,12 @@ pub(crate) struct Share {
 /// The legs by flow; none where nothing is split.
 pub(crate) fn legs(flows: &[FlowConfig]) -> Vec<Option<Box<Leg>>> {
     let mut legs: Vec<Option<Box<Leg>>> = flows.iter().map(|_| None).collect();
-    let relays = flows.iter().any(|flow| matches!(flow.application, SourceConfig::Relay { .. }));
-    let named = flows.iter().enumerate().filter(|_| relays);
-    let ids: BTreeMap<&str, usize> = named.map(|(id, flow)| (flow.name.as_str(), id)).collect();
+    if flows.iter().all(|flow| flow.application.fed_by().is_none()) {
+        return legs;
+    }
+    // From the last on, so that the first of a name counts.
+    let ids: BTreeMap<&str, usize> =
+        flows.iter().enumerate().rev().map(|(id, flow)| (flow.name.as_str(), id)).collect();
     for (id, flow) in flows.iter().enumerate() {
         let SourceConfig::Relay { before, buffer_bytes, share } = &flow.application else { continue };
         let Some(&before) = ids.get(before.as_str()) else { continue };

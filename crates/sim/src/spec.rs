@@ -362,6 +362,14 @@ impl<A: Into<ApplicationConfig>> From<A> for SourceConfig {
 }
 
 impl SourceConfig {
+    /// The name of the flow before a relay; `None` for any other source.
+    pub(crate) fn fed_by(&self) -> Option<&str> {
+        match self {
+            SourceConfig::Relay { before, .. } => Some(before),
+            _ => None,
+        }
+    }
+
     /// Whether it goes by what has arrived.
     pub fn needs_tcp(&self) -> bool {
         match self {

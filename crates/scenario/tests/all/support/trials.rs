@@ -2,7 +2,6 @@
 
 use skyhop_scenario::{Override, Scenario};
 use skyhop_sim::Simulation;
-use skyhop_sim::records::Records;
 use std::collections::BTreeMap;
 
 /// An option and a value, as they are set on the command line.
@@ -31,16 +30,12 @@ impl Network {
         Scenario::from_toml(&text, "test", &changes).map_err(|problems| problems.to_string())
     }
 
-    /// What a run of the network gave. `None` if the options are refused.
-    fn run(&self, profile: &str, options: &[Setting<'_>]) -> Option<Records> {
+    /// What a run of the network gave, as text. `None` if the options are refused.
+    fn run(&self, profile: &str, options: &[Setting<'_>]) -> Option<String> {
         let scenario = self.scenario(profile, options).ok()?;
-        Some(Simulation::new(&scenario.simulation_spec(), 1).unwrap().run())
+        let run = Simulation::new(&scenario.simulation_spec(), 1).unwrap().run();
+        Some(format!("{} {:?} {:?}", run.events, run.flows, run.flow_series))
     }
-}
-
-/// Its numbers as text, in which a value that is not a number equals itself.
-fn text(run: &Records) -> String {
-    format!("{:?} {:?}", run.flows, run.flow_series)
 }
 
 /// The trials of many TCPs, and what came out.
@@ -60,8 +55,7 @@ pub struct Trials<'n> {
 pub struct Plain<'t> {
     what: String,
     base: Vec<Setting<'t>>,
-    /// Events and text.
-    runs: Vec<(u64, String)>,
+    runs: Vec<String>,
 }
 
 impl<'n> Trials<'n> {
@@ -70,8 +64,7 @@ impl<'n> Trials<'n> {
     }
 
     pub fn plain<'t>(&self, what: String, base: &[Setting<'t>]) -> Plain<'t> {
-        let runs = self.networks.iter().map(|network| network.run(self.profile, base).unwrap());
-        let runs = runs.map(|run| (run.events, text(&run))).collect();
+        let runs = self.networks.iter().map(|network| network.run(self.profile, base).unwrap()).collect();
         Plain { what, base: base.to_vec(), runs }
     }
 
@@ -85,11 +78,8 @@ impl<'n> Trials<'n> {
         let values = &values[..if is_idle { values.len().min(2) } else { values.len() }];
         let start = self.first.get(option).copied().unwrap_or(0);
         let changed = (start..self.networks.len()).chain(0..start).find(|&at| {
-            let (events, known) = &runs[at];
-            values.iter().any(|&value| {
-                let run = self.networks[at].run(self.profile, &with(value));
-                run.is_some_and(|run| run.events != *events || text(&run) != *known)
-            })
+            let differs = |value| self.networks[at].run(self.profile, &with(value)).is_some_and(|run| run != runs[at]);
+            values.iter().any(|&value| differs(value))
         });
         match (is_idle, changed) {
             (true, None) => self.idle += 1,
