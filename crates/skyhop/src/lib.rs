@@ -19,6 +19,7 @@ mod folder;
 mod long_tables;
 mod measures;
 mod memory;
+mod parquet_file;
 mod paths;
 mod planes;
 mod progress;

@@ -5,12 +5,10 @@
 //! reads the finished file back, column by column.
 
 use crate::Error;
-use crate::table_files::{Csv, CsvTables, Files, Parquet};
+use crate::parquet_file::{ColumnOfFile, Parquet, ParquetReader};
+use crate::table_files::{Csv, CsvTables, Files};
 use crate::tables::{RecordsHasher, TABLES, has_rows_in_order, is_hashed, row_order, table};
 use arrow_array::RecordBatch;
-use arrow_schema::DataType;
-use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use skyhop_sim::records::Records;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -123,7 +121,7 @@ impl<'a> LongTables<'a> {
         if let Some(csv) = csv {
             self.files.written(&csv_name(name), csv.finish())?;
         }
-        let done = self.files.open(&file).and_then(|file| hash(&file, name, &pieces, (in_order, &hashed), hasher));
+        let done = self.files.open(&file).and_then(|file| hash(file, name, &pieces, (in_order, &hashed), hasher));
         self.files.written(&file, done)
     }
 }
@@ -138,37 +136,34 @@ fn csv_name(table: &str) -> String {
 
 /// Adds the table in `file` to `hasher` as [`RecordsHasher::table`] does with a whole one.
 fn hash(
-    file: &File,
+    file: File,
     name: &str,
     pieces: &[usize],
     (in_order, hashed): (bool, &[bool]),
     hasher: &mut RecordsHasher,
 ) -> io::Result<()> {
-    let schema = ParquetRecordBatchReaderBuilder::try_new(file.try_clone()?)?.schema().clone();
+    let reader = ParquetReader::new(file)?;
+    let columns = reader.columns();
     hasher.begin(name, pieces.iter().sum(), hashed.iter().filter(|&&hashed| hashed).count());
     // The order within an instant depends on the columns of text.
-    let keys = schema
-        .fields()
-        .iter()
-        .enumerate()
-        .filter(|(_, field)| !in_order && (field.name() == "time_s" || *field.data_type() == DataType::Utf8View));
-    let keys: Vec<usize> = keys.map(|(column, _)| column).collect();
-    for (column, field) in schema.fields().iter().enumerate().filter(|&(column, _)| hashed[column]) {
+    let is_key = |column: &ColumnOfFile| column.name == "time_s" || column.is_text;
+    let keys: Vec<usize> = (0..columns.len()).filter(|&column| !in_order && is_key(&columns[column])).collect();
+    for (column, ColumnOfFile { name, .. }) in columns.iter().enumerate().filter(|&(column, _)| hashed[column]) {
+        // The columns of a batch stand in the order of the file: texts are compared from left to right.
+        let mut wanted = keys.clone();
+        if let Err(place) = wanted.binary_search(&column) {
+            wanted.insert(place, column);
+        }
         for (group, &length) in pieces.iter().enumerate() {
-            let reader = ParquetRecordBatchReaderBuilder::try_new(file.try_clone()?)?;
-            let wanted = ProjectionMask::leaves(reader.parquet_schema(), keys.iter().copied().chain([column]));
-            let reader = reader.with_projection(wanted).with_row_groups(vec![group]).with_batch_size(length);
-            let mut read = reader.build()?;
-            let batch = read.next().transpose().map_err(io::Error::other)?;
-            let batch = batch.filter(|batch| batch.num_rows() == length);
+            let batch = Some(reader.read(group, &wanted)?).filter(|batch| batch.num_rows() == length);
             let batch = batch.ok_or_else(|| io::Error::other("it lacks rows that were just written"))?;
             let order = match in_order {
                 true => (0..length as u32).collect(),
                 false => row_order(&batch),
             };
-            let values = batch.column_by_name(field.name()).expect("the column was asked for");
+            let values = batch.column_by_name(name).expect("the column was asked for");
             if group == 0 {
-                hasher.begin_column(field.name(), values);
+                hasher.begin_column(name, values);
             }
             hasher.values(values, &order);
         }
@@ -181,7 +176,6 @@ mod tests {
     use super::*;
     use crate::{Progress, RunOptions, Scenario, records_hash, run, run_into};
     use arrow_array::{Array, BooleanArray, StringViewArray};
-    use arrow_select::concat::concat_batches;
     use std::fs;
     use std::path::Path;
 
@@ -214,11 +208,25 @@ mod tests {
         start = "1 s"
     "#;
 
-    fn read(file: &Path) -> RecordBatch {
-        let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(file).unwrap()).unwrap();
-        let schema = reader.schema().clone();
-        let batches: Vec<_> = reader.build().unwrap().map(Result::unwrap).collect();
-        concat_batches(&schema, &batches).unwrap()
+    /// The pieces of a table in a file.
+    fn read(file: &Path) -> Vec<RecordBatch> {
+        let reader = ParquetReader::new(File::open(file).unwrap()).unwrap();
+        let all: Vec<usize> = (0..reader.columns().len()).collect();
+        (0..reader.row_groups()).map(|group| reader.read(group, &all).unwrap()).collect()
+    }
+
+    /// Checks that the pieces, one after the other, have the names and the rows of the whole table.
+    fn assert_joined(what: &str, pieces: &[RecordBatch], whole: &RecordBatch) {
+        let mut row = 0;
+        for piece in pieces {
+            assert_eq!(piece.schema(), whole.schema(), "{what}");
+            let part = whole.slice(row, piece.num_rows().min(whole.num_rows() - row));
+            for (field, (a, b)) in whole.schema().fields().iter().zip(piece.columns().iter().zip(part.columns())) {
+                assert!(a == b, "{what}: {} differs from row {row} on", field.name());
+            }
+            row += piece.num_rows();
+        }
+        assert_eq!(row, whole.num_rows(), "{what}");
     }
 
     #[test]
@@ -241,14 +249,11 @@ mod tests {
             let file = narrow.join(format!("{name}.parquet"));
             assert_eq!(file.exists(), table.num_rows() > 0, "{name}");
             if table.num_rows() > 0 {
-                assert_eq!(read(&file).columns(), table.columns(), "{name}");
+                let found = read(&file);
+                assert_joined(name, &found, &table);
+                pieces += found.len() - 1;
                 let csv = |folder: &Path| fs::read(folder.join(format!("{name}.csv"))).unwrap();
                 assert_eq!(csv(&narrow), csv(&wide), "{name}");
-                pieces += ParquetRecordBatchReaderBuilder::try_new(File::open(file).unwrap())
-                    .unwrap()
-                    .metadata()
-                    .num_row_groups()
-                    .saturating_sub(1);
             }
         }
         assert!(pieces >= 4, "{pieces}: nothing was written while the run went on");
@@ -315,11 +320,7 @@ mod tests {
         let many = pieces.len();
         pieces.push(table(&simulation.run(), "packets").unwrap());
         assert!(many > 300 && whole.num_rows() > 3000, "{many} pieces of {} rows", whole.num_rows());
-        let joined = concat_batches(&whole.schema(), &pieces).unwrap();
-        assert_eq!(joined.num_rows(), whole.num_rows());
-        for (field, (a, b)) in whole.schema().fields().iter().zip(joined.columns().iter().zip(whole.columns())) {
-            assert!(a == b, "{} differs", field.name());
-        }
+        assert_joined("packets", &pieces, &whole);
     }
 
     /// A satellite whose one transmitter serves two stations.
@@ -505,8 +506,8 @@ mod tests {
                     TABLES.iter().zip(tables(&whole)).zip(pieces.into_iter().zip(tables(&rest)))
                 {
                     pieces.push(rest);
-                    let joined = concat_batches(&whole.schema(), &pieces).unwrap();
-                    assert!(joined == whole, "{name}, {threads} threads, {parts} parts, from {least} rows on");
+                    let what = format!("{name}, {threads} threads, {parts} parts, from {least} rows on");
+                    assert_joined(&what, &pieces, &whole);
                 }
             }
         }

@@ -1,14 +1,10 @@
 //! Files of a run folder: each table as Parquet and as CSV, and the JSON beside them.
 
 use crate::Error;
+use crate::parquet_file::Parquet;
 use crate::staging::step;
 use crate::tables::Column;
 use arrow_array::{Array, RecordBatch};
-use arrow_schema::DataType;
-use parquet::arrow::ArrowWriter;
-use parquet::basic::Compression;
-use parquet::file::properties::{EnabledStatistics, WriterProperties};
-use parquet::schema::types::ColumnPath;
 use serde::Serialize;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -83,35 +79,6 @@ impl CsvTables {
 
     fn has(self, rows: usize) -> bool {
         self == CsvTables::All || rows <= CsvTables::SHORT_ROWS
-    }
-}
-
-/// A Parquet file to which batches are added, a row group each.
-pub(crate) struct Parquet(ArrowWriter<BufWriter<File>>);
-
-impl Parquet {
-    /// Without statistics, which nobody asks for: tables are read whole. Hardly a real number repeats: a dictionary of
-    /// them is given up when it is full, after most of the time was spent.
-    pub fn new(file: File, like: &RecordBatch) -> io::Result<Parquet> {
-        let properties = WriterProperties::builder()
-            .set_compression(Compression::SNAPPY)
-            .set_max_row_group_row_count(None)
-            .set_statistics_enabled(EnabledStatistics::None);
-        let schema = like.schema();
-        let reals = schema.fields().iter().filter(|field| *field.data_type() == DataType::Float64);
-        let properties = reals.fold(properties, |properties, field| {
-            properties.set_column_dictionary_enabled(ColumnPath::from(field.name().as_str()), false)
-        });
-        Ok(Parquet(ArrowWriter::try_new(BufWriter::new(file), like.schema(), Some(properties.build()))?))
-    }
-
-    pub fn add(&mut self, batch: &RecordBatch) -> io::Result<()> {
-        self.0.write(batch)?;
-        Ok(self.0.flush()?)
-    }
-
-    pub fn finish(self) -> io::Result<()> {
-        self.0.into_inner()?.flush()
     }
 }
 

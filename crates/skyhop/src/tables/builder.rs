@@ -9,20 +9,20 @@ use skyhop_base::Time;
 use std::sync::Arc;
 
 /// The names of one kind of component, to be put in place of their ids.
-pub(super) struct Names(StringViewArray);
+pub(crate) struct Names(StringViewArray);
 
 impl Names {
-    pub(super) fn new(names: &[String]) -> Names {
+    pub(crate) fn new(names: &[String]) -> Names {
         Names(StringViewArray::from_iter_values(names))
     }
 
     /// The names of `ids` without copying the text; null for none.
-    fn of(&self, ids: impl Iterator<Item = Option<u32>>) -> ArrayRef {
+    pub(crate) fn of(&self, ids: impl Iterator<Item = Option<u32>>) -> ArrayRef {
         let known = |id: u32| {
             debug_assert!((id as usize) < self.0.len(), "a row names component {id} of {}", self.0.len());
             ((id as usize) < self.0.len()).then_some(id)
         };
-        // Views of text that they share. arrow-select has a kernel for this, with others that take a minute to compile.
+        // Views of text that they share. arrow-select has a kernel for this, beside others that take long to compile.
         let ids: Vec<Option<u32>> = ids.map(|id| id.and_then(known)).collect();
         let views: Vec<u128> = ids.iter().map(|id| id.map_or(0, |id| self.0.views()[id as usize])).collect();
         let named: NullBuffer = ids.iter().map(Option::is_some).collect();

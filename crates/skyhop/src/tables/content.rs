@@ -116,10 +116,12 @@ impl RecordsHasher {
 
     fn put(&mut self, column: &dyn Array, order: &[u32], put: impl Fn(usize, &mut Vec<u8>)) {
         let mut bytes = Vec::with_capacity(1 << 16);
+        let nulls = column.nulls();
         for &row in order {
             let row = row as usize;
-            bytes.push(u8::from(column.is_valid(row)));
-            if column.is_valid(row) {
+            let is_valid = nulls.is_none_or(|nulls| nulls.is_valid(row));
+            bytes.push(u8::from(is_valid));
+            if is_valid {
                 put(row, &mut bytes);
             }
             if bytes.len() > 1 << 15 {

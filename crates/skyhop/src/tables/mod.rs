@@ -14,7 +14,8 @@ pub(crate) use content::{RecordsHasher, has_rows_in_order, is_hashed, row_order}
 use crate::Error;
 use crate::measures::{self, Measure, column, statistics, without_least};
 use arrow_array::RecordBatch;
-use builder::{Names, TableBuilder};
+pub(crate) use builder::Names;
+use builder::TableBuilder;
 use skyhop_base::Duration;
 use skyhop_sim::headers::Protocol;
 use skyhop_sim::records::{Distribution, DropCause, FlowSummary, LinkSummary, PacketRow, PathRow, Records};
