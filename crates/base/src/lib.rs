@@ -7,6 +7,7 @@
 
 pub mod fault;
 pub mod id;
+pub mod order;
 pub mod random;
 pub mod rate;
 pub mod time;
@@ -14,6 +15,7 @@ pub mod units;
 
 pub use fault::{Fault, FaultPlace, Faults, Step};
 pub use id::{Index, IndexVec};
+pub use order::natural_order;
 pub use random::Stream;
 pub use rate::{Carry, Rate, Serialiser};
 pub use time::{Duration, Time};

@@ -42,7 +42,7 @@ pub(crate) fn keys_without_effect(tree: &Node, shelf: &Shelf<'_>, scenario: &Sce
     if values * kinds.len() * TRIES > MOST_WORK {
         return vec![TOO_LARGE.to_owned()];
     }
-    let trials = Trials { tree, shelf, base: parts(&scenario.effective()) };
+    let trials = Trials { tree, shelf, base: parts(scenario.effective()) };
     let idle = kinds.into_values().filter_map(|paths| {
         let idle = trials.idle(paths);
         let (first, rest) = idle.split_first()?;
@@ -87,21 +87,18 @@ fn kind(path: &Path) -> String {
 }
 
 /// The parts of a canonical form: each flow, link and station, and what else stands at its top.
-fn parts(canonical: &Json) -> BTreeMap<String, String> {
+fn parts(canonical: Json) -> BTreeMap<String, Json> {
+    let Json::Object(top) = canonical else { return BTreeMap::new() };
     let mut parts = BTreeMap::new();
-    for (key, value) in canonical.as_object().into_iter().flatten() {
+    for (key, value) in top {
         match (key.as_str(), value) {
             ("flows" | "workloads" | "links", Json::Array(items)) => {
-                for item in items {
-                    parts.insert(format!("{key}.{}", identity(item)), item.to_string());
-                }
+                parts.extend(items.into_iter().map(|item| (format!("{key}.{}", identity(&item)), item)));
             }
             ("stations", Json::Object(members)) => {
-                parts.extend(members.iter().map(|(name, station)| (format!("{key}.{name}"), station.to_string())));
+                parts.extend(members.into_iter().map(|(name, station)| (format!("{key}.{name}"), station)));
             }
-            _ => {
-                parts.insert(key.clone(), value.to_string());
-            }
+            (_, value) => _ = parts.insert(key, value),
         }
     }
     parts
@@ -121,7 +118,7 @@ fn identity(item: &Json) -> String {
 struct Trials<'t> {
     tree: &'t Node,
     shelf: &'t Shelf<'t>,
-    base: BTreeMap<String, String>,
+    base: BTreeMap<String, Json>,
 }
 
 impl Trials<'_> {
@@ -145,7 +142,7 @@ impl Trials<'_> {
     }
 
     /// Whether a trial runs the same as far as the part of `path` goes, or wholly where only one place was changed.
-    fn is_same(&self, trial: &BTreeMap<String, String>, path: &Path, single: bool) -> bool {
+    fn is_same(&self, trial: &BTreeMap<String, Json>, path: &Path, single: bool) -> bool {
         match self.part(path).filter(|_| !single) {
             Some(part) => trial.get(&part) == self.base.get(&part),
             None => *trial == self.base,
@@ -164,7 +161,7 @@ impl Trials<'_> {
     }
 
     /// The parts of the scenario with these keys left out, or set to a value; `None` if the result is not a scenario.
-    fn with(&self, paths: &[Path], value: Option<&Value>) -> Option<BTreeMap<String, String>> {
+    fn with(&self, paths: &[Path], value: Option<&Value>) -> Option<BTreeMap<String, Json>> {
         let mut tree = self.tree.clone();
         // The last first: taking an item out of a list moves those behind it.
         paths.iter().rev().for_each(|path| set(&mut tree, path.steps(), value));
@@ -175,7 +172,7 @@ impl Trials<'_> {
             return None;
         }
         let scenario = resolve::resolve(&tree, self.shelf, &mut problems)?;
-        Some(parts(&scenario.effective()))
+        Some(parts(scenario.effective()))
     }
 
     /// Other values for the first of the places: the names that the format knows there, other numbers, the other truth.
