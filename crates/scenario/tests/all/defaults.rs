@@ -67,7 +67,7 @@ fn in_order(text: &str) -> Option<Value> {
 }
 
 /// Times that a key is tried with one value.
-const MOST_ALIKE: u32 = 3;
+const MOST_ALIKE: u32 = 2;
 
 #[test]
 fn writing_out_a_default_changes_nothing() {

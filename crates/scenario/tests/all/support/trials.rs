@@ -1,5 +1,6 @@
 //! Trials of the options of a TCP over small networks: each changes a run, or the scenario says that it has no effect.
 
+use serde_json::{Map, Value};
 use skyhop_scenario::{Override, Scenario};
 use skyhop_sim::Simulation;
 use std::collections::BTreeMap;
@@ -51,11 +52,15 @@ pub struct Trials<'n> {
     pub wrong: Vec<String>,
 }
 
-/// A TCP without the options that are tried: its name in messages, the options that make it, and its runs.
+/// A TCP without the options that are tried.
 pub struct Plain<'t> {
+    /// Its name in messages.
     what: String,
+    /// The options that make it.
     base: Vec<Setting<'t>>,
     runs: Vec<String>,
+    /// The options of TCP in the canonical form, `true` for those that are called idle where all are written out.
+    idle: BTreeMap<String, bool>,
 }
 
 impl<'n> Trials<'n> {
@@ -65,21 +70,35 @@ impl<'n> Trials<'n> {
 
     pub fn plain<'t>(&self, what: String, base: &[Setting<'t>]) -> Plain<'t> {
         let runs = self.networks.iter().map(|network| network.run(self.profile, base).unwrap()).collect();
-        Plain { what, base: base.to_vec(), runs }
+        // Looking for keys without effect takes as long as many runs, and answers for all keys at once.
+        let canonical = self.networks[self.asked].scenario(self.profile, base).unwrap().canonical();
+        let said = Scenario::from_json(&canonical, "test", &[]).unwrap().all_warnings();
+        let tcp = canonical["flows"][0]["tcp"].as_object().unwrap();
+        let ns2 = tcp.get("ns2").and_then(Value::as_object).into_iter().flat_map(Map::keys);
+        let options = tcp.keys().cloned().chain(ns2.map(|option| format!("ns2.{option}")));
+        let idle = options.map(|option| {
+            let is_idle = is_called_idle(&said, &option);
+            (option, is_idle)
+        });
+        Plain { what, base: base.to_vec(), runs, idle: idle.collect() }
     }
 
     /// Tries an option with other values. `is_excused`: no network here has the circumstances in which it matters.
     pub fn judge(&mut self, plain: &Plain<'_>, option: &str, values: &[&str], is_excused: bool) {
-        let Plain { what, base, runs } = plain;
+        let Plain { what, base, runs, idle } = plain;
         let with = |value| [base.as_slice(), &[(option, value)]].concat();
-        let said = self.networks[self.asked].scenario(self.profile, &with(values[0])).unwrap().all_warnings();
-        let is_idle = said.iter().any(|warning| warning.contains(&format!("{option}: has no effect")));
-        // An option that is called idle is tried with two values.
-        let values = &values[..if is_idle { values.len().min(2) } else { values.len() }];
+        let is_idle = idle.get(option).copied().unwrap_or_else(|| {
+            let scenario = self.networks[self.asked].scenario(self.profile, &with(values[0])).unwrap();
+            is_called_idle(&scenario.all_warnings(), option)
+        });
         let start = self.first.get(option).copied().unwrap_or(0);
         let changed = (start..self.networks.len()).chain(0..start).find(|&at| {
             let differs = |value| self.networks[at].run(self.profile, &with(value)).is_some_and(|run| run != runs[at]);
-            values.iter().any(|&value| differs(value))
+            // An option that is called idle has one of two values in each network.
+            match is_idle {
+                true => differs(values[at % values.len().min(2)]),
+                false => values.iter().any(|&value| differs(value)),
+            }
         });
         match (is_idle, changed) {
             (true, None) => self.idle += 1,
@@ -92,4 +111,8 @@ impl<'n> Trials<'n> {
             (false, None) => self.wrong.push(format!("{what}: {option} changes nothing, and nothing says so")),
         }
     }
+}
+
+fn is_called_idle(warnings: &[String], option: &str) -> bool {
+    warnings.iter().any(|warning| warning.contains(&format!("tcp.{option}: has no effect")))
 }
