@@ -24,11 +24,13 @@ build: page $(VENV)/ready ## Everything up to .venv/bin/skyhop; cheap when nothi
 	  "or newer and run make build again; without it skyhop serve has nothing to show. Everything else works."
 
 # The environment: an editable installation, so that Python sources count as they stand.
-# What it holds is locked: exact versions with their hashes, from whatever index pip is set to.
+# What it holds is locked: exact versions with their hashes, from whatever index pip is set to. Python compiles what is
+# imported; to compile all that is installed takes half a minute.
 $(VENV)/ready: pyproject.toml requirements-dev.lock
 	@$(PYTHON) -c 'import sys; sys.exit("Skyhop needs Python 3.10 or later" if sys.version_info < (3, 10) else 0)'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes \
+	  -r requirements-dev.lock
 	$(MATURIN) develop --release $(FEATURE_ARGUMENTS)
 	@touch $@
 
