@@ -108,7 +108,8 @@ STATIC: list[Step] = [
 ]
 #: All crates, with the profile whose dependencies are those of the module (Cargo.toml): `make build` has compiled them.
 CRATES = ["--profile", "bench", "--workspace", "--locked", *features()]
-#: Needs the crates compiled as far as their types: beside the tests it costs little, alone some three minutes.
+#: Needs the crates compiled as far as their types, which takes some three minutes. It stands where cargo has built the
+#: tests by then: while they run, nobody else needs cargo's lock.
 COMPILER: list[Step] = [
     (
         "lint (Rust)",
@@ -126,8 +127,8 @@ ADVISORIES: list[Step] = [("dependencies: advisories", [*DEPENDENCIES, "advisori
 RUST: list[Step] = [("tests (Rust)", ["cargo", "test", "--no-fail-fast", *CRATES], cargo_count)]
 #: These wait for servers, disks and other processes most of the time, so they have a lane of their own.
 WAITING = [f"python/tests/{name}" for name in ("test_serve*.py", "test_folders.py", "test_spreading.py")]
-#: These run a program that the build of Rust's tests makes, so they come after it. Beside it, or beside the lint, they
-#: would wait minutes for cargo's lock.
+#: These run a program that the build of Rust's tests makes, so they come after it. Beside it they would wait minutes
+#: for cargo's lock.
 ORACLE = ["python/tests/test_sky_oracle.py"]
 PYTEST = [PYTHON, "-m", "pytest", "--quiet", "--durations=10"]
 PYTHON_TESTS: list[Step] = [
@@ -186,7 +187,7 @@ def main() -> int:
     if "--static" in sys.argv[1:]:
         counts = [run(*step) for step in [*steps, *COMPILER]]
     else:
-        counts = side_by_side(PYTHON_TESTS, [*RUST, *ORACLE_TESTS, *COMPILER], [*steps, *PAGE, *PROCESSES])
+        counts = side_by_side(PYTHON_TESTS, [*RUST, *ORACLE_TESTS], [*steps, *PAGE, *PROCESSES, *COMPILER])
     total = Count(*(sum(one) for one in zip(*counts, strict=True)))
     print(f"\n{total}")
     return 1 if total.failed else 0
