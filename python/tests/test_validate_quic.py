@@ -66,8 +66,8 @@ def test_the_whole_reference_is_within_its_bounds_in_nine_of_ten_cases() -> None
     with (WHOLE / "cases.csv").open(encoding="utf-8", newline="") as file:
         size = {row["case"]: int(row["bytes"]) for row in csv.DictReader(file)}
     compared = []
-    # Transfers of 1 GB last until they are ended. They lose nothing by chance, so seeds make little difference: 0.4 % of
-    # most figures. All of these few have to be within their bounds, each with the one run that it has.
+    # Transfers of 1 GB last until they are ended. They lose nothing by chance, so seeds make little difference: 0.4 %
+    # of most figures. All of these few have to be within their bounds, each with the one run that it has.
     for seeds, are_long in (("3", False), ("1", True)):
         chosen = [f"--case={case}" for case in size if (size[case] == 10**9) == are_long]
         code, out = call("--reference", str(WHOLE), "--seeds", seeds, "--json", *chosen)
