@@ -179,8 +179,13 @@ def _expected(
     return Expected(float(value), printed, tolerance, verdict, why, (*metric.guards, *own), counts)
 
 
-def claims(entry: Table, axes: tuple[Axis, ...], parts: tuple[Part, ...], metrics: Mapping[str, Metric]) -> list[Claim]:
-    """The claims of one entry: one for each value of the axes of which it has a list."""
+def claims(
+    entry: Table, axes: tuple[Axis, ...], parts: Mapping[str, Part], metrics: Mapping[str, Metric]
+) -> list[Claim]:
+    """The claims of one entry: one for each value of the axes of which it has a list.
+
+    `parts` has the part of each cell by the cell's label.
+    """
     fixed = {axis.name: _values(entry, axis) for axis in axes if axis.name in entry.keys}
     every_table = entry.table("every")
     every = {axis.name: _values(every_table, axis) for axis in axes
@@ -226,10 +231,9 @@ class _Names:
     """What the names in an order mean: the values of the axes that the claim leaves open."""
 
     def __init__(
-        self, entry: Table, axes: tuple[Axis, ...], parts: tuple[Part, ...], metrics: Mapping[str, Metric]
+        self, entry: Table, axes: tuple[Axis, ...], parts: Mapping[str, Part], metrics: Mapping[str, Metric]
     ) -> None:
-        self._entry, self._axes, self._metrics = entry, axes, metrics
-        self._parts = {cell.label: part for part in parts for cell in part.cells}
+        self._entry, self._axes, self._parts, self._metrics = entry, axes, parts, metrics
 
     def spell(self, order: str, point: Mapping[str, str]) -> str:
         """The order with every name as the label of its cell."""

@@ -15,6 +15,7 @@ import itertools
 import json
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -268,6 +269,7 @@ def load(folder: Path) -> Study:
     _disjoint(table, parts)
     _whole_lengths(table, parts)
     _guarded(table, parts, metrics)
+    by_label = {cell.label: part for part in parts for cell in part.cells}
     expected = Table(folder / "expect.toml", read_toml(folder / "expect.toml"))
     study = Study(
         folder=folder,
@@ -280,7 +282,7 @@ def load(folder: Path) -> Study:
         metrics=metrics,
         sources=sources,
         expectations=_each(expect.expectations(entry, axes, metrics, sources) for entry in expected.items("cells")),
-        claims=_each(expect.claims(entry, axes, parts, metrics) for entry in expected.items("claims")),
+        claims=_each(expect.claims(entry, axes, by_label, metrics) for entry in expected.items("claims")),
         bounds=_each(expect.bound(entry, axes, metrics) for entry in expected.items("bounds")),
         baselines=tuple(_baseline(name, entry, metrics, sources) for name, entry in table.tables("baselines")),
         sweeps=tuple(_sweep(folder, name, entry) for name, entry in table.tables("sweeps")),
@@ -292,9 +294,9 @@ def load(folder: Path) -> Study:
     for one in study.expectations:
         if one.cell not in everywhere:
             raise DefinitionError(f"{expected.file}: {one.cell.label} belongs to no part of the study")
-    seen = [(expectation.cell, expectation.metric) for expectation in study.expectations]
-    for key in seen:
-        if seen.count(key) > 1:
+    seen = Counter((expectation.cell, expectation.metric) for expectation in study.expectations)
+    for key, count in seen.items():
+        if count > 1:
             raise DefinitionError(f"{expected.file}: {key[1]} of {key[0].label} stands there twice")
     counted = {
         (one.cell, one.metric, name): study.counts(one.cell, said.counts)

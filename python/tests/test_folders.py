@@ -31,6 +31,12 @@ def here(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def no_studies(here: Path) -> None:
+    """Puts a study that cannot be read beside the runs: a page without any looks at all those of the source tree."""
+    (here / "studies/none").mkdir(parents=True)
+    (here / "studies/none/study.toml").touch()
+
+
 def content(folder: Path) -> dict[str, bytes] | None:
     """Every file below a folder; None if it is not there."""
     if not folder.exists():
@@ -38,12 +44,13 @@ def content(folder: Path) -> dict[str, bytes] | None:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-#: Ends the process at its n-th attempt to make or to open something for writing.
+#: Reads numbers n, for each of which a child ends at its n-th attempt to make or to open something for writing. Each is
+#: answered by the exit code. The children are copies of a process that has its imports, which take longest.
 KILLING = """
 import os, signal, sys
 from skyhop import serve, spreading, sweeps
 from pathlib import Path
-left = int(sys.argv[1])
+left = 0
 def hook(event, arguments):
     global left
     made = event == "os.mkdir" or event == "open" and "w" in str(arguments[1])
@@ -51,7 +58,14 @@ def hook(event, arguments):
         left -= 1
         if left == 0:
             os.kill(os.getpid(), signal.SIGKILL)
-sys.addaudithook(hook)
+for line in iter(sys.stdin.readline, ""):
+    child = os.fork()
+    if child == 0:
+        left = int(line)
+        sys.addaudithook(hook)
+        {write}
+        sys.exit()
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 """
 
 WRITERS = {
@@ -65,14 +79,21 @@ def test_a_kill_at_any_file_leaves_the_older_folder_and_the_same_again_succeeds(
     if kind == "page" and not (Path(folders.__file__).parent / "page" / "index.html").exists():
         pytest.skip("the page is not built here")
     skyhop.run(here / "short.toml").write(here / "runs" / "one")
-    command = [sys.executable, "-c", KILLING + WRITERS[kind]]
+    no_studies(here)
+    command = [sys.executable, "-c", KILLING.replace("{write}", WRITERS[kind])]
+    with subprocess.Popen(command, cwd=here, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as writer:
+        killed_at_any_file(here, kind, writer)
+    assert writer.returncode == 0
 
+
+def killed_at_any_file(here: Path, kind: str, writer: subprocess.Popen[str]) -> None:
     def write(kill_at: int) -> int:
-        done = subprocess.run(
-            [*command, str(kill_at)], cwd=here, capture_output=True, text=True, timeout=120, check=False
-        )
-        assert done.returncode in (0, -signal.SIGKILL), done.stderr
-        return done.returncode
+        assert writer.stdin is not None and writer.stdout is not None
+        writer.stdin.write(f"{kill_at}\n")
+        writer.stdin.flush()
+        code = int(writer.stdout.readline())
+        assert code in (0, -signal.SIGKILL)
+        return code
 
     assert write(0) == 0
     older = content(here / "out")
@@ -194,6 +215,7 @@ def test_a_full_disk_is_a_message_and_leaves_nothing(here: Path, name: str, size
     (here / "sky.toml").write_text(SKY, encoding="utf-8")
     skyhop.run(here / "short.toml").write(here / "runs" / "one")
     skyhop.run(here / "sky.toml").write(here / "sky")
+    no_studies(here)
     if size:
         # The runs are there already: it is the sweep's own folder that does not fit.
         spreading.run(sweeps.load(here / "grid.toml"), keep=here / "kept")

@@ -86,7 +86,7 @@ def test_the_same_sweep_from_a_file_a_scenario_and_its_folder(
         '{ name = "none", set = "[]" }, { name = "1 %", set = "[{ packet = 0.01 }]" }] }\n',
         encoding="utf-8",
     )
-    done = skyhop_program(
+    done = skyhop_program.here(
         "sweep", "grid.toml", "--keep", kept, "--out", "out", "--figure", "goodput", "--figure", "delay"
     )
     assert done.returncode == 0, done.stderr
@@ -96,7 +96,7 @@ def test_the_same_sweep_from_a_file_a_scenario_and_its_folder(
     # The folder belongs to the sweep as a whole, figures included: the next one replaces it.
     assert {path.suffix for path in (tmp_path / "out").glob("*.svg")} == {".svg"}
     assert "goodput" in {path.stem for path in (tmp_path / "out").glob("*.svg")}
-    assert skyhop_program("sweep", "grid.toml", "--keep", kept, "--out", "out").returncode == 0
+    assert skyhop_program.here("sweep", "grid.toml", "--keep", kept, "--out", "out").returncode == 0
     assert not list((tmp_path / "out").glob("*.svg"))
 
 

@@ -339,11 +339,11 @@ def test_a_wrong_list_of_gateways_gets_a_sentence(tmp_path: Path, text: str, sai
 
 def test_the_command_writes_a_folder_and_says_what_to_know(skyhop_program: Skyhop) -> None:
     (skyhop_program.folder / "up").write_text(EVERY_4_MS)
-    done = skyhop_program("import", "mahimahi", "up", "--delay", "10 ms", "--out", "link")
+    done = skyhop_program.here("import", "mahimahi", "up", "--delay", "10 ms", "--out", "link")
     assert done.returncode == 0 and done.stdout.strip() == "link/scenario.toml", done.stderr
     assert "Both directions follow" in done.stderr
-    assert skyhop_program("run", "link/scenario.toml", "--json").returncode == 0
-    wrong = skyhop_program("import", "mahimahi", "up", "--delay", "10 miles", "--out", "other")
+    assert skyhop_program.here("run", "link/scenario.toml", "--json").returncode == 0
+    wrong = skyhop_program.here("import", "mahimahi", "up", "--delay", "10 miles", "--out", "other")
     assert wrong.returncode == 2 and "miles" in wrong.stderr and not (skyhop_program.folder / "other").exists()
 
 

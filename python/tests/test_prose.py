@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 from pathlib import Path
 from types import ModuleType
 
@@ -34,11 +35,23 @@ def prose() -> ModuleType:
         "Losses are seldom here.",
         "The fate of a packet.",
         "Packets on their way.",
+        "From here a way leads through Rome.",
+        "The span in which it is looked for.",
         "A hole that\nis no\nloss.",
     ],
 )
 def test_each_expression_that_is_ruled_out_is_found(prose: ModuleType, text: str) -> None:
     assert list(prose.findings(Path("a.md"), text)), text
+
+
+def test_a_paragraph_is_passed_over_only_if_it_lacks_what_every_match_has(prose: ModuleType) -> None:
+    for rule in prose.RULES:
+        # Alternatives of the whole pattern: "|" outside of groups.
+        parts, depth = [""], 0
+        for sign in re.sub(r"\[[^]]*\]", "", rule.pattern.pattern):
+            depth += (sign == "(") - (sign == ")")
+            parts = [*parts, ""] if sign == "|" and depth == 0 else [*parts[:-1], parts[-1] + sign]
+        assert all(rule.needs in part.lower() for part in parts), rule.pattern.pattern
 
 
 @pytest.mark.parametrize(
@@ -67,6 +80,11 @@ def test_comments_and_texts_of_code_are_looked_at_and_code_is_not(prose: ModuleT
         '"""A module.\n\nIt waits in vain."""\n\nfate = 1  # seldom\nraise ValueError(f"{fate} is no unit of time")\n'
     )
     assert [one.line for one in prose.findings(Path("a.py"), python)] == [3, 5, 6]
+    # Quotes within literals, marks of comments within texts, and literals of one word.
+    python = (
+        'a = \'#\' + "it\'s in vain" + \'\' + \'seldom\'\nb = r\'\\\' is seldom\'  # "in vain\nc = """\nno "fate" """\n'
+    )
+    assert [one.line for one in prose.findings(Path("a.py"), python)] == [1, 2, 2, 4]
     page = "// sound\nconst seldom = 'is no unit'\nconst b = `this ${one} is no unit`\n"
     assert [one.line for one in prose.findings(Path("a.ts"), page)] == [3]
 

@@ -29,13 +29,13 @@ loss = { key = "links[0].errors", values = [
 ] }
 """
 
-#: Rows at every 10 us take more memory than the test allows, which the engine says before the run.
+#: Rows at every 50 us take more memory than the test allows, which the engine says before the run.
 TOO_LARGE = """\
 scenario = "dumbbell.toml"
 seeds = 2
 
 [axes]
-grid = { key = "records.grid", values = ["500 ms", "10 us"] }
+grid = { key = "records.grid", values = ["500 ms", "50 us"] }
 """
 
 
@@ -82,14 +82,14 @@ def test_what_is_missing_is_listed_and_made_by_its_shard_only(skyhop_program: Sk
     made = skyhop_program("sweep", file, "--shard", "2/3", "--keep", "shared")
     assert made.returncode == 0, made.stderr
     assert "Part 2/3: 4 runs, 0 kept before, 4 made, 0 failed" in made.stderr
-    listed = skyhop_program("sweep", file, "--list", "--keep", "shared", "--json")
+    listed = skyhop_program.here("sweep", file, "--list", "--keep", "shared", "--json")
     states = json.loads(listed.stdout)
     assert [one["state"] for one in states] == ["missing", "kept", "missing"] * 4
     assert all((skyhop_program.folder / one["run"]).is_dir() == (one["state"] == "kept") for one in states)
-    missing = skyhop_program("sweep", file, "--missing", "--keep", "shared", "--json")
+    missing = skyhop_program.here("sweep", file, "--missing", "--keep", "shared", "--json")
     assert missing.returncode == 1
     assert len(json.loads(missing.stdout)) == 8
-    assert skyhop_program("sweep", file, "--missing", "--shard", "2/3", "--keep", "shared").returncode == 0
+    assert skyhop_program.here("sweep", file, "--missing", "--shard", "2/3", "--keep", "shared").returncode == 0
     # Only what was listed stays: listing makes no folder and no run.
     assert not (skyhop_program.folder / "runs").exists()
 
@@ -100,19 +100,19 @@ def test_a_failed_run_is_a_row_with_its_reason_and_the_others_are_made(
     file.write_text(TOO_LARGE, encoding="utf-8")
     done = skyhop_program("sweep", file, "--memory", "30 MB", "--keep", "kept", "--out", "out")
     assert done.returncode == 1
-    assert "failed: 10 us, seed 2:" in done.stderr and "memory" in done.stderr
+    assert "failed: 50 us, seed 2:" in done.stderr and "memory" in done.stderr
     runs = pl.read_parquet(skyhop_program.folder / "out" / "runs.parquet")
     assert runs["error"].is_null().to_list() == [True, True, False, False]
     assert runs["goodput"].is_null().to_list() == [False, False, True, True]
     table = pl.read_parquet(skyhop_program.folder / "out" / "table.parquet").filter(pl.col("metric") == "goodput")
     assert table["failed"].to_list() == [0, 2] and table["runs"].to_list() == [2, 0]
     assert math.isnan(table["mean"][1]) and table["mean"][0] > 0
-    listed = skyhop_program("sweep", file, "--missing", "--keep", "kept", "--json")
+    listed = skyhop_program.here("sweep", file, "--missing", "--keep", "kept", "--json")
     assert [one["state"] for one in json.loads(listed.stdout)] == ["failed", "failed"]
     # With more memory the runs are made, and nobody says any more that they failed.
     again = skyhop_program("sweep", file, "--memory", "none", "--keep", "kept", "--out", "out")
     assert again.returncode == 0, again.stderr
-    assert skyhop_program("sweep", file, "--missing", "--keep", "kept").returncode == 0
+    assert skyhop_program.here("sweep", file, "--missing", "--keep", "kept").returncode == 0
 
 
 def test_seeds_are_added_at_every_cell_until_the_interval_is_small_enough(file: Path, tmp_path: Path) -> None:
@@ -138,7 +138,7 @@ def test_seeds_are_added_at_every_cell_until_the_interval_is_small_enough(file: 
 
 
 def test_a_bound_that_is_not_reached_is_said(skyhop_program: Skyhop, file: Path) -> None:
-    done = skyhop_program("sweep", file, "--until", "goodput +- 0.01 %", "--most-seeds", "12")
+    done = skyhop_program.here("sweep", file, "--until", "goodput +- 0.01 %", "--most-seeds", "12")
     assert done.returncode == 1
     assert "was not reached with 12 seeds: reno / 1 %" in done.stderr
     # Cells without chance are not what is missing.
@@ -212,13 +212,13 @@ def test_a_bound_that_cannot_be_meant_is_said(file: Path, text: str, what: str) 
     ],
 )
 def test_options_without_effect_are_refused(skyhop_program: Skyhop, file: Path, options: list[str], what: str) -> None:
-    done = skyhop_program("sweep", file, *options)
+    done = skyhop_program.here("sweep", file, *options)
     assert done.returncode == 2 and what in done.stderr
     assert skyhop_program.written() == []
 
 
 def test_the_numbers_as_json_are_those_of_the_table(skyhop_program: Skyhop, file: Path) -> None:
-    done = skyhop_program("sweep", file, "--json")
+    done = skyhop_program.here("sweep", file, "--json")
     assert done.returncode == 0, done.stderr
     printed = json.loads(done.stdout)
     written = pl.read_parquet(skyhop_program.folder / "runs" / "grid" / "table.parquet")

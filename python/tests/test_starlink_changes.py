@@ -63,7 +63,7 @@ def made(
 
 
 def test_changes_of_the_path_are_found_with_their_times() -> None:
-    found = starlink.fit([made(160, share=0.3)], draws=8)
+    found = starlink.fit([made(160, share=0.3)], draws=4)
     # Three standard deviations of 160 draws.
     assert found.reroute == pytest.approx(0.3, abs=0.12)
     times = np.interp(np.linspace(0, 1, 1001), np.linspace(0, 1, 21), found.reroute_at_s)
@@ -85,7 +85,7 @@ def test_what_the_jitter_hides_is_no_change_of_the_path() -> None:
 
 
 def test_paths_that_stay_are_told_from_steps_that_correlate() -> None:
-    found = starlink.fit([made(200, share=0.2, stay=0.4)], draws=8)
+    found = starlink.fit([made(200, share=0.2, stay=0.4)], draws=4)
     # Four standard deviations of some 120 pairs.
     assert found.stay == pytest.approx(0.4, abs=0.18) and found.correlation < 0.25
     by_name = {one.name: one for one in found.parameters}
@@ -99,7 +99,7 @@ def test_paths_that_stay_are_told_from_steps_that_correlate() -> None:
 
 
 def test_losses_of_what_is_under_way_are_told_from_others() -> None:
-    found = starlink.fit([made(200, share=0.3, cut=0.4, lost=0.002)], draws=8)
+    found = starlink.fit([made(200, share=0.3, cut=0.4, lost=0.002)], draws=4)
     # A ping is under way at some 100 edges and 25 changes; four standard deviations.
     assert found.in_flight_loss == pytest.approx(0.4, abs=0.17)
     by_name = {one.name: one for one in found.parameters}

@@ -48,7 +48,7 @@ def with_outages(
 
 @pytest.mark.parametrize("waits", [False, True])
 def test_outages_are_claimed_with_their_share_and_length(waits: bool) -> None:
-    found = starlink.fit([with_outages(waits=waits)], draws=8)
+    found = starlink.fit([with_outages(waits=waits)], draws=1)
     # A recorder that waits sees an outage of 8 s as one loss or two.
     assert OUT - 3 * waits <= found.outages <= OUT and found.away == 0
     by_name = {one.name: one for one in found.parameters}
@@ -184,7 +184,7 @@ def test_a_fit_finds_the_outages_of_a_simulated_link_and_gives_them_to_both_dire
     profile = {"forward": {"profile": {"starlink": up}}, "backward": {"profile": {"starlink": off}}}
     times = START_S + times_of(300)
     recording = starlink_runs.round_trips(Recording("pings", times, np.zeros(times.size)), profile, 3)
-    found = starlink.fit([recording], draws=8)
+    found = starlink.fit([recording], draws=1)
     told = {one.name: one for one in found.parameters}["outage, share of slots"]
     assert told.low < 0.1 < told.high
     known_s = 0.05 * (10 / 2 + 23 / 2)

@@ -453,21 +453,21 @@ def test_a_ratio_divides_the_sums_of_two_columns() -> None:
 
 def test_a_missing_study_names_those_that_exist(folder: Path, skyhop_program: Skyhop) -> None:
     assert folder.exists()
-    done = skyhop_program("study", "run", "queue")
+    done = skyhop_program.here("study", "run", "queue")
     assert done.returncode == 2
     assert "no study named 'queue'" in done.stderr and "there are: queues" in done.stderr
 
 
 def test_list_and_show(folder: Path, skyhop_program: Skyhop) -> None:
     assert folder.exists()
-    assert skyhop_program("study", "list").stdout == "queues  Two queues\n"
-    shown = skyhop_program("study", "show", "queues").stdout
+    assert skyhop_program.here("study", "list").stdout == "queues  Two queues\n"
+    shown = skyhop_program.here("study", "show", "queues").stdout
     assert "Does a longer queue delay packets?" in shown and "2100" in shown and "impossible" in shown
 
 
 def test_a_broken_scenario_of_a_study_is_reported_and_nothing_is_written(folder: Path, skyhop_program: Skyhop) -> None:
     change(folder / "scenario.toml", 'rate = "2 Mbit/s"', 'rate = "2 Mbits/s"')
-    done = skyhop_program("study", "run", "queues")
+    done = skyhop_program.here("study", "run", "queues")
     assert done.returncode == 2
     assert "scenario.toml:9" in done.stderr
     assert not (skyhop_program.folder / "runs").exists()

@@ -87,7 +87,7 @@ def test_equal_values_of_runs_that_differ_have_no_interval(skyhop_program: Skyho
     assert sum(note.startswith("Where all values are equal there is no interval.") for note in said) == 1
     grid = frames.of_sweep(result)
     assert {frames.shown(row) for row in grid.table.iter_rows(named=True)} == {"20", "20 (at all 3 seeds)"}
-    done = skyhop_program("sweep", file, "--keep", tmp_path / "kept")
+    done = skyhop_program.here("sweep", file, "--keep", tmp_path / "kept")
     assert done.stdout.count("all 3 equal") == 2 == done.stdout.count("all seeds alike")
     assert "±" not in done.stdout
 
@@ -193,7 +193,7 @@ def test_what_cannot_be_meant_is_said(file: Path, old: str, new: str, place: str
 
 def test_a_warm_up_within_a_step_is_refused_before_the_first_run(skyhop_program: Skyhop, file: Path) -> None:
     file.write_text(file.read_text(encoding="utf-8").replace('"5 s"', '"5.25 s"'), encoding="utf-8")
-    done = skyhop_program("sweep", file)
+    done = skyhop_program.here("sweep", file)
     assert done.returncode == 2
     assert "warm_up: 5.25 s lies within a step of the time series, which are 500 ms long" in done.stderr
     assert skyhop_program.written() == []
@@ -208,7 +208,7 @@ def test_a_time_that_ends_within_the_warm_up_is_refused_before_the_first_run(
     text = file.read_text(encoding="utf-8") + measure
     for end, shown in (("until_s = 4.0", "4 s"), ("until_share = 0.25", "5 s")):
         file.write_text(f"{text}{end}\n", encoding="utf-8")
-        done = skyhop_program("sweep", file)
+        done = skyhop_program.here("sweep", file)
         assert done.returncode == 2
         assert f"the time of early ends at {shown}, and 5 s are left out: nothing is left" in done.stderr
         assert skyhop_program.written() == []
@@ -220,7 +220,7 @@ def test_a_cell_without_a_mean_says_why(skyhop_program: Skyhop, file: Path) -> N
         'only = "nobody"\n'
     )
     file.write_text(text, encoding="utf-8")
-    done = skyhop_program("sweep", file)
+    done = skyhop_program.here("sweep", file)
     assert done.returncode == 0
     said = " ".join(done.stderr.split())
     assert "Nobody has no mean, as runs had nothing to measure: reno / none (3 of 3 runs)," in said
@@ -229,14 +229,14 @@ def test_a_cell_without_a_mean_says_why(skyhop_program: Skyhop, file: Path) -> N
 def test_a_sweep_says_what_its_time_series_leave_out(skyhop_program: Skyhop, file: Path) -> None:
     scenario = file.with_name("dumbbell.toml")
     scenario.write_text(scenario.read_text(encoding="utf-8").replace('"20 s"', '"20.3 s"'), encoding="utf-8")
-    done = skyhop_program("sweep", file)
+    done = skyhop_program.here("sweep", file)
     said = " ".join(done.stderr.split())
     assert "the time series end at 20 s and the run at 20.3 s: the rest is not in goodput, throughput, dropped" in said
 
 
 def test_a_wrong_cell_is_a_wrong_scenario(skyhop_program: Skyhop, file: Path) -> None:
     file.write_text(file.read_text(encoding="utf-8").replace('"vegas"', '"vegsa"'), encoding="utf-8")
-    done = skyhop_program("sweep", file)
+    done = skyhop_program.here("sweep", file)
     assert done.returncode == 2
     assert "vegas" in done.stderr
     assert skyhop_program.written() == []

@@ -92,8 +92,10 @@ def test_tables_show_names_in_brackets_as_they_are(capsys: pytest.CaptureFixture
 
 def test_studies_as_json(skyhop_program: Skyhop, studies: Path) -> None:
     options = ["--studies", studies.parent, "--json"]
-    assert json.loads(skyhop_program("study", "list", *options).stdout) == [{"name": "queues", "title": "Two queues"}]
-    shown = json.loads(skyhop_program("study", "show", "queues", *options).stdout)
+    assert json.loads(skyhop_program.here("study", "list", *options).stdout) == [
+        {"name": "queues", "title": "Two queues"}
+    ]
+    shown = json.loads(skyhop_program.here("study", "show", "queues", *options).stdout)
     assert shown["expected"][0]["value"] == 1.0 and shown["parts"][0]["seeds"] == [1, 2]
     grid = skyhop.study(studies, keep=studies.parent / "kept")
     assert grid.outcome is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -62,10 +63,18 @@ def test_a_case_runs_and_a_wrong_figure_is_a_miss(tmp_path: Path) -> None:
 @pytest.mark.skipif(not WHOLE.is_dir(), reason="../shared/reference/quic is absent")
 @pytest.mark.skipif(not {"quinn", "noq"} <= set(_core.quic_stacks()), reason="this build has not quinn and noq")
 def test_the_whole_reference_is_within_its_bounds_in_nine_of_ten_cases() -> None:
-    code, out = call("--reference", str(WHOLE), "--seeds", "3", "--json")
-    compared = [case for case in json.loads(out) if not case["skipped"]]
+    with (WHOLE / "cases.csv").open(encoding="utf-8", newline="") as file:
+        size = {row["case"]: int(row["bytes"]) for row in csv.DictReader(file)}
+    compared = []
+    # Transfers of 1 GB last until they are ended. They lose nothing by chance, so seeds make little difference: 0.4 %
+    # of most figures. All of these few have to be within their bounds, each with the one run that it has.
+    for seeds, are_long in (("3", False), ("1", True)):
+        chosen = [f"--case={case}" for case in size if (size[case] == 10**9) == are_long]
+        code, out = call("--reference", str(WHOLE), "--seeds", seeds, "--json", *chosen)
+        found = [case for case in json.loads(out) if not case["skipped"]]
+        assert code == 0 and all(case["ok"] for case in found if are_long), [case for case in found if not case["ok"]]
+        compared += found
     missed = [case["case"] for case in compared if not case["ok"]]
-    assert code == 0, missed
     assert len(compared) >= 49 and 10 * len(missed) <= len(compared), missed
     assert all(case["survival_right"] for case in compared)
 

@@ -68,7 +68,7 @@ def test_a_sweep_says_each_warning_once_with_the_number_of_its_runs(skyhop_progr
     )
     # Once from simulated runs, once from kept ones.
     for _ in range(2):
-        done = skyhop_program("sweep", "grid.toml")
+        done = skyhop_program.here("sweep", "grid.toml")
         assert done.returncode == 0
         said = [
             line for line in done.stderr.splitlines() if line.startswith("warning: ") and "delivered nothing" in line
@@ -105,7 +105,7 @@ def test_a_study_says_the_warnings_of_its_runs_and_sweeps(skyhop_program: Skyhop
         """,
         encoding="utf-8",
     )
-    done = skyhop_program("study", "run", "quiet", "--renew")
+    done = skyhop_program.here("study", "run", "quiet", "--renew")
     assert done.returncode == 0, done.stderr
     (said,) = (line for line in done.stderr.splitlines() if "delivered nothing" in line)
     assert "(in 5 of 7 runs, first all, seed 1" in said

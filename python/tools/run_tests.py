@@ -101,7 +101,7 @@ STATIC: list[Step] = [
     # `make page` checks types, too, but only when it builds.
     ("types (page)", ["npm", "--prefix", "web", "run", "--silent", "check"], one_check),
     ("prose", [PYTHON, "python/tools/prose.py"], own_count),
-    ("stubs", [PYTHON, "-m", "mypy.stubtest", "skyhop._core"], one_check),
+    ("stubs", [PYTHON, "python/tools/stubs.py"], one_check),
     ("dependencies: used", [*DEPENDENCIES, "unused"], own_count),
     ("dependencies: locked", [*DEPENDENCIES, "lock"], own_count),
     ("dependencies: licences", [*DEPENDENCIES, "licences"], own_count),
