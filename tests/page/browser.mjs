@@ -23,6 +23,8 @@ const FLAGS = [
   "--use-angle=swiftshader",
   "--enable-unsafe-swiftshader",
   "--disable-gpu-compositing",
+  // A page lives for seconds. Optimizing its code would take longer than running it as it is.
+  "--js-flags=--no-opt",
 ];
 
 /**
