@@ -1,7 +1,7 @@
 //! Tables as Parquet files: each batch is a row group, and each column has one of the four types of [`Column`].
 //!
-//! The parquet crate can also write and read whole Arrow batches, of any type. That part takes as long to compile as
-//! all the rest of the crate, so columns go through its typed writers and readers here.
+//! The parquet crate can also write and read whole Arrow batches, of any type. That part takes a minute and a half to
+//! compile (`docs/decisions/table-files.md`), so columns go through its typed writers and readers here.
 
 use crate::tables::{Column, Names};
 use arrow_array::{Array, ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringViewArray};
