@@ -81,9 +81,13 @@ def test_comments_and_texts_of_code_are_looked_at_and_code_is_not(prose: ModuleT
     )
     assert [one.line for one in prose.findings(Path("a.py"), python)] == [3, 5, 6]
     # Quotes within literals, marks of comments within texts, and literals of one word.
-    python = (
-        'a = \'#\' + "it\'s in vain" + \'\' + \'seldom\'\nb = r\'\\\' is seldom\'  # "in vain\nc = """\nno "fate" """\n'
-    )
+    lines = [
+        """a = '#' + "it's in vain" + '' + 'seldom'""",
+        r"""b = r'\' is seldom'  # "in vain""",
+        'c = """',
+        'no "fate" """',
+    ]
+    python = "\n".join(lines) + "\n"
     assert [one.line for one in prose.findings(Path("a.py"), python)] == [1, 2, 2, 4]
     page = "// sound\nconst seldom = 'is no unit'\nconst b = `this ${one} is no unit`\n"
     assert [one.line for one in prose.findings(Path("a.ts"), page)] == [3]

@@ -108,8 +108,8 @@ STATIC: list[Step] = [
 ]
 #: All crates, with the profile whose dependencies are those of the module (Cargo.toml): `make build` has compiled them.
 CRATES = ["--profile", "bench", "--workspace", "--locked", *features()]
-#: Needs the crates compiled as far as their types, which takes some three minutes. It stands where cargo has built the
-#: tests by then: while they run, nobody else needs cargo's lock.
+#: Needs the crates compiled as far as their types, which takes some three minutes, and cargo's lock. It ends a lane,
+#: because cargo has built Rust's tests by then and leaves the lock free while they run.
 COMPILER: list[Step] = [
     (
         "lint (Rust)",

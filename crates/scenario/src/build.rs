@@ -5,12 +5,11 @@ use crate::format::{
     PriorityName, RedCountingName, RedSpacingName,
 };
 use crate::instant::Instant;
-use crate::names::natural_order;
 use crate::resolve::{SINK, SOURCE};
 use crate::scenario::{
     Constellation, Fifo, Gsl, LinkProfile, Queue, Red, RedRoom, Room, Scenario, Starlink, Transmitter, Transport,
 };
-use skyhop_base::{Bytes, Duration, Index, Time};
+use skyhop_base::{Bytes, Duration, Index, Time, natural_order};
 use skyhop_orbit::{GroundPoint, GroundStation};
 use skyhop_queue::QueueSpec;
 use skyhop_quic::StreamUse;

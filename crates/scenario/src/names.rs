@@ -1,7 +1,5 @@
 //! Names: what one may look like, and which one was probably meant.
 
-pub use skyhop_base::natural_order;
-
 /// The longest name.
 pub(crate) const LONGEST_NAME: usize = 64;
 

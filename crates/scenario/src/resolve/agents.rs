@@ -2,10 +2,10 @@
 
 use super::{Kind, Resolver};
 use crate::format::{ApplicationFile, FlowFile};
-use crate::names::{natural_order, shorten};
+use crate::names::shorten;
 use crate::scenario::{Agent, Constellation, Pep, Scenario, Task, Transmitter, Transport, WiredLink};
 use crate::tree::{Node, Path};
-use skyhop_base::{Bytes, Faults};
+use skyhop_base::{Bytes, Faults, natural_order};
 use skyhop_sim::agents::config::{AgentFile, AgentTask, CountUnit, ISLS, PepOptions, ShareName};
 use skyhop_sim::errors::{ErrorModel, ErrorUnit};
 use skyhop_transport::{Notification, Pacing, Recovery, SackRules};

@@ -36,7 +36,7 @@ use crate::names;
 use crate::scenario::{Queue, Records, Routing, Scenario, Transmitter, WiredLink};
 use crate::tree::{Node, Path};
 use serde::de::DeserializeOwned;
-use skyhop_base::{Duration, Faults, Step};
+use skyhop_base::{Duration, Faults, Step, natural_order};
 use skyhop_sim::LONGEST_RUN;
 use skyhop_sim::errors::ErrorConfig;
 use std::collections::BTreeMap;
@@ -329,7 +329,7 @@ impl Resolver<'_, '_, '_> {
             None => vec![name],
         };
         let mut packets: Vec<String> = file.packets.unwrap_or_default().into_iter().flat_map(directions).collect();
-        packets.sort_by(|a, b| names::natural_order(a, b));
+        packets.sort_by(|a, b| natural_order(a, b));
         packets.dedup();
         let RecordsFile { grid, positions, updates, csv, .. } = file;
         Records { grid, positions, packets, updates: updates.unwrap_or(false), csv: csv.unwrap_or(false) }

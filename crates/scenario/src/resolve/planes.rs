@@ -5,10 +5,10 @@ use super::content::Content;
 use crate::format::{
     ConstellationFile, ContentFile, GridFile, InlineFile, LayoutFile, LayoutName, LayoutOptions, UnpairedName,
 };
-use crate::names::{natural_order, shorten, there_are};
+use crate::names::{shorten, there_are};
 use crate::scenario::{ElementPlanes, OutOfPlanes};
 use crate::tree::Path;
-use skyhop_base::Duration;
+use skyhop_base::{Duration, natural_order};
 use skyhop_orbit::{Earth, FoundPlane, FoundShell, Orbit, Place, Planes, Satellite};
 use std::collections::{BTreeMap, BTreeSet};
 

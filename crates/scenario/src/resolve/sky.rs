@@ -7,10 +7,9 @@ use crate::format::{
     ShellFile,
 };
 use crate::instant::Instant;
-use crate::names::natural_order;
 use crate::scenario::{Constellation, Elements, Satellite, Shell, Station};
 use crate::tree::{Node, Path, Step};
-use skyhop_base::{Angle, Length, Rate};
+use skyhop_base::{Angle, Length, Rate, natural_order};
 use skyhop_orbit::{
     Catalogue, CatalogueNote, NoteKind, Orbit, OrbitError, Pattern, Phasing, Utc, Walker, read_elements,
 };

@@ -10,10 +10,9 @@ use crate::format::{
     LayoutName, LayoutOptions, OnDownName, SlotsFile, StarlinkDirection, SwitchingFile, SwitchingName,
     SwitchingOptions, TransmitterFile,
 };
-use crate::names::natural_order;
 use crate::scenario::{ElementPlanes, Gsl, Handover, Isl, LinkProfile, Shell, Transmitter};
 use crate::tree::Path;
-use skyhop_base::{Angle, Bytes, Duration, Length};
+use skyhop_base::{Angle, Bytes, Duration, Length, natural_order};
 use skyhop_orbit::visibility;
 use skyhop_topology::{BeamOptions, Unpaired};
 

@@ -3,11 +3,11 @@
 use super::Resolver;
 use super::stations::NOT_TOLD;
 use crate::format::{ByDistanceFile, ClassOfStationsFile, ClassWireFile, LinkFile, StationFile, WireDelayFile};
-use crate::names::{natural_order, there_are};
+use crate::names::there_are;
 use crate::places::{self, Place};
 use crate::scenario::{Constellation, Station, WiredLink};
 use crate::tree::{Node, Path};
-use skyhop_base::{Angle, Duration};
+use skyhop_base::{Angle, Duration, natural_order};
 use std::collections::BTreeMap;
 
 /// km/s in G.652 fibre at 1550 nm, whose refractive index is 1.468.

@@ -3,10 +3,10 @@
 use super::red::Line;
 use super::{Kind, Resolver};
 use crate::format::{AccessFile, ApplicationFile, ApplicationName, FlowFile, QueueFile, QueueName, QuicFile};
-use crate::names::{self, natural_order};
+use crate::names;
 use crate::scenario::{Access, Flow, Quic, Transport};
 use crate::tree::{Node, Path};
-use skyhop_base::{Bytes, Duration, Faults};
+use skyhop_base::{Bytes, Duration, Faults, natural_order};
 use skyhop_cc::ConfigError;
 use skyhop_sim::applications::{ApplicationConfig, Carrier, FtpOptions};
 use std::collections::BTreeMap;

@@ -9,11 +9,11 @@ use crate::format::{
     CountsName, DirectionFile, DropTailFile, LinkFile, LinkProfileFile, PriorityName, QueueFile, QueueName,
     QueueOptions, RedFile, StarlinkDirection, TransmitterFile,
 };
-use crate::names::{natural_order, shorten};
+use crate::names::shorten;
 use crate::scenario::{Direction, Fifo, Flow, Queue, Room, Scenario, Transmitter, Transport, WiredLink};
 use crate::tree::{Node, Path};
 use serde::de::DeserializeOwned;
-use skyhop_base::{Bytes, Duration, Faults};
+use skyhop_base::{Bytes, Duration, Faults, natural_order};
 use skyhop_queue::QueueSpec;
 use skyhop_queue::drr::DrrConfig;
 use skyhop_sim::errors::{ErrorConfig, ErrorModel, LinkFacts};

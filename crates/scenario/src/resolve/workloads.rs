@@ -7,11 +7,11 @@ use crate::format::{
     ArrivalsFile, ConnectionsFile, ContentFile, ExponentialGaps, ExponentialSizes, GapsFile, InlineFile, LognormalGaps,
     LognormalSizes, ParetoGaps, ParetoSizes, PoissonFile, SizesFile, SizesName, SizesOptions, WorkloadFile,
 };
-use crate::names::{natural_order, shorten};
+use crate::names::shorten;
 use crate::quantity::LONGEST;
 use crate::scenario::{Flow, Transport, Workload};
 use crate::tree::{Node, Path};
-use skyhop_base::{Bytes, Duration};
+use skyhop_base::{Bytes, Duration, natural_order};
 use skyhop_sim::distribution::{CACHE_FOLLOWER, DATA_MINING, Distribution, WEB_SEARCH};
 use skyhop_sim::workload::{ArrivalConfig, MOST_TRANSFERS};
 use std::collections::BTreeSet;
