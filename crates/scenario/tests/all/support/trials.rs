@@ -91,14 +91,12 @@ impl<'n> Trials<'n> {
             let scenario = self.networks[self.asked].scenario(self.profile, &with(values[0])).unwrap();
             is_called_idle(&scenario.all_warnings(), option)
         });
+        // An option that is called idle is tried with two values.
+        let values = &values[..if is_idle { values.len().min(2) } else { values.len() }];
         let start = self.first.get(option).copied().unwrap_or(0);
         let changed = (start..self.networks.len()).chain(0..start).find(|&at| {
             let differs = |value| self.networks[at].run(self.profile, &with(value)).is_some_and(|run| run != runs[at]);
-            // An option that is called idle has one of two values in each network.
-            match is_idle {
-                true => differs(values[at % values.len().min(2)]),
-                false => values.iter().any(|&value| differs(value)),
-            }
+            values.iter().any(|&value| differs(value))
         });
         match (is_idle, changed) {
             (true, None) => self.idle += 1,
