@@ -13,7 +13,7 @@ FEATURE_ARGUMENTS = $$($(BIN)/python python/tools/picoquic.py --features "$(FEAT
 DEMO := iridium-vegas-reno-bic
 
 .DEFAULT_GOAL := help
-.PHONY: help build page demo studies readme docs test lint lock audit wheel sbom bench bench-peers clean
+.PHONY: help build packages page demo studies readme docs test lint lock audit wheel sbom bench bench-peers clean
 
 help: ## Say what there is.
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -23,14 +23,20 @@ build: page $(VENV)/ready ## Everything up to .venv/bin/skyhop; cheap when nothi
 	@test -e python/skyhop/page/index.html || echo "Built without the page: there is no npm here. Install Node.js 20.19" \
 	  "or newer and run make build again; without it skyhop serve has nothing to show. Everything else works."
 
-# The environment: an editable installation, so that Python sources count as they stand.
-# What it holds is locked: exact versions with their hashes, from whatever index pip is set to. Python compiles what is
-# imported; to compile all that is installed takes half a minute.
-$(VENV)/ready: pyproject.toml requirements-dev.lock
+$(VENV)/made:
 	@$(PYTHON) -c 'import sys; sys.exit("Skyhop needs Python 3.10 or later" if sys.version_info < (3, 10) else 0)'
 	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+# What the environment holds is locked: exact versions with their hashes, from whatever index pip is set to. Python
+# compiles what is imported; to compile all that is installed takes half a minute.
+$(VENV)/packages: $(VENV)/made pyproject.toml requirements-dev.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes \
 	  -r requirements-dev.lock
+	@touch $@
+
+# An editable installation, so that Python sources count as they stand.
+$(VENV)/ready: $(VENV)/packages
 	$(MATURIN) develop --release $(FEATURE_ARGUMENTS)
 	@touch $@
 
@@ -62,7 +68,9 @@ readme: build ## Renew what README files take from the studies: result tables an
 docs: build ## The documents with the pages of the Python and Rust APIs as one site, target/site/html; search works offline.
 	$(BIN)/python python/tools/site.py
 
-test: build ## All tests, Rust and Python, with formatting, types and stubs.
+packages: page $(VENV)/packages ## What others have made, for Python and the page; `make build` goes on from there.
+
+test: $(VENV)/made ## All tests, Rust and Python, with formatting, types and stubs; builds while it tests.
 	FEATURES="$(FEATURES)" $(BIN)/python python/tools/run_tests.py
 
 lint: build ## Formatting, lints, types, stubs and Rust's documentation, without tests.

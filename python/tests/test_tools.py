@@ -16,6 +16,7 @@ sys.path.insert(0, str(ROOT / "benches" / "sky"))
 
 import cells
 import dependencies
+import documents
 import run_tests
 import sbom
 import starlink_uplink
@@ -47,6 +48,33 @@ def test_what_lacked_its_material_is_counted_as_skipped_and_not_as_passed() -> N
     assert run_tests.node_count("SyntaxError", 1) == (0, 1, 0)
     assert run_tests.own_count("skipped: x\n2 passed, 0 failed, 1 skipped\n", 0) == (2, 0, 1)
     assert run_tests.own_count("Traceback", 1) == (0, 1, 0)
+
+
+def test_a_warning_of_the_lint_is_a_failure_beside_the_tests(monkeypatch: pytest.MonkeyPatch) -> None:
+    passed = CARGO.replace("FAILED. 4 passed; 2 failed", "ok. 6 passed; 0 failed")
+    warned = f"warning: unused variable: `x`\n  --> crates/one/src/lib.rs:1:1\n{passed}"
+    monkeypatch.setattr(run_tests, "HAS_CLIPPY", True)
+    assert run_tests.compiled_count(passed, 0) == (8, 0, 2)
+    assert run_tests.compiled_count(warned, 0) == (7, 1, 2)
+    assert run_tests.compiled_count("error: could not compile", 101) == (0, 1, 0)
+    monkeypatch.setattr(run_tests, "HAS_CLIPPY", False)
+    assert run_tests.compiled_count(passed, 0) == (7, 0, 3), "a lint that did not run is skipped"
+
+
+def test_steps_wait_for_their_stage_and_fail_without_it(capsys: pytest.CaptureFixture[str]) -> None:
+    later: run_tests.Step = ("later", [sys.executable, "-c", ""], run_tests.one_check)
+    for code, counts in ((0, [(0, 0, 0), (1, 0, 0)]), (3, [(0, 1, 0), (0, 1, 0)])):
+        stage = run_tests.Stage(("build", [sys.executable, "-c", f"raise SystemExit({code})"], run_tests.made))
+        # The lane that waits is the first: the other one has to run beside it.
+        assert run_tests.side_by_side([run_tests.After(stage, [later])], [stage]) == counts[::-1]
+    assert "not run without build: later" in capsys.readouterr().out
+
+
+def test_the_documents_of_a_crate_take_the_arguments_of_its_examples() -> None:
+    given = "--edition=2024 --test --test-run-directory /x src/lib.rs --extern a=b.rlib --test-args=-q --test-args y"
+    assert documents.documented(given.split(), Path("out")) == (
+        ["--edition=2024", "src/lib.rs", "--extern", "a=b.rlib", "-D", "warnings", "--out-dir", "out"]
+    )
 
 
 def test_a_program_that_is_not_here_is_a_step_that_was_skipped(capsys: pytest.CaptureFixture[str]) -> None:
@@ -202,5 +230,5 @@ def test_the_tests_of_every_crate_have_the_checks_of_a_debug_build() -> None:
     profiles = dependencies.tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))["profile"]
     checks = {"debug-assertions": True, "overflow-checks": True}
     checked = {name for name, one in profiles["bench"]["package"].items() if checks.items() <= one.items()}
-    # The module has no tests in Rust; picoquic's C code is compiled once for both builds only if nothing differs.
-    assert checked == named - {"skyhop-python", "skyhop-picoquic"}
+    # picoquic's C code is compiled once for both builds only if nothing differs.
+    assert checked == named - {"skyhop-picoquic"}

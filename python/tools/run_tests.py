@@ -1,10 +1,11 @@
 """Runs every check and says at the end how many passed, failed and were skipped.
 
-All of them run even when one fails. `--static` leaves out the tests proper. In continuous integration (CI is set)
-published advisories are looked up, too. Three lanes run side by side, because each leaves one of two cores idle most of
-the time: the tests in Python, those in Rust with their build, and everything else. The output of a step appears when it
-ends. The variable FEATURES ("noq,picoquic") names QUIC stacks beside quinn, with which Rust's tests run; `make test
-FEATURES=noq` gives Python's tests the build that has them. Without it: as `make build` has it.
+All of them run even when one fails. `--static` leaves out the tests proper, and takes a build for granted. In
+continuous integration (CI is set) published advisories are looked up, too. Three lanes run side by side, because each
+leaves one of two cores idle most of the time: `make build` with the tests in Python, those in Rust with their build,
+and everything else. Rust's tests are built first, because they can run while the module is built; that leaves one core
+idle for more than a minute at its end. The output of a step appears when it ends. The variable FEATURES
+("noq,picoquic") names QUIC stacks beside quinn. Without it: as `make build` has it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -78,12 +80,58 @@ def own_count(output: str, code: int) -> Count:
     return Count(passed, failed or int(code != 0), skipped)
 
 
+def made(_output: str, code: int) -> Count:
+    """A step that only makes what others need does not count as a check."""
+    return Count(failed=int(code != 0))
+
+
 def one_check(_output: str, code: int) -> Count:
     """A tool that is content or not."""
     return Count(passed=1) if code == 0 else Count(failed=1)
 
 
+def compiled_count(output: str, code: int) -> Count:
+    """Counts tests that were compiled with clippy and, if they were, its verdict as one more: no warning at all."""
+    tests = cargo_count(output, code)
+    if not tests.passed:
+        return tests
+    if not HAS_CLIPPY:
+        return tests._replace(skipped=tests.skipped + 1)
+    warned = re.search(r"^warning(\[|:)", output, re.MULTILINE) is not None
+    return tests._replace(passed=tests.passed + (not warned), failed=tests.failed + warned)
+
+
 Step = tuple[str, list[str], Callable[[str, int], Count]]
+
+
+class Stage:
+    """What a step makes and steps of other lanes need."""
+
+    def __init__(self, step: Step) -> None:
+        self.step = step
+        self._ended = threading.Event()
+        self._is_made = False
+
+    def make(self) -> Count:
+        """Runs the step."""
+        try:
+            count = run(*self.step, live=False)
+            self._is_made = count.failed == 0
+            return count
+        finally:
+            self._ended.set()
+
+    def is_made(self) -> bool:
+        """Waits for the end of the step."""
+        self._ended.wait()
+        return self._is_made
+
+
+class After(NamedTuple):
+    """Steps that need a stage, which the same lane makes before them or another lane makes."""
+
+    stage: Stage
+    steps: list[Step]
 
 
 def features() -> list[str]:
@@ -101,15 +149,15 @@ STATIC: list[Step] = [
     # `make page` checks types, too, but only when it builds.
     ("types (page)", ["npm", "--prefix", "web", "run", "--silent", "check"], one_check),
     ("prose", [PYTHON, "python/tools/prose.py"], own_count),
-    ("stubs", [PYTHON, "python/tools/stubs.py"], one_check),
     ("dependencies: used", [*DEPENDENCIES, "unused"], own_count),
     ("dependencies: locked", [*DEPENDENCIES, "lock"], own_count),
     ("dependencies: licences", [*DEPENDENCIES, "licences"], own_count),
 ]
-#: All crates, with the profile whose dependencies are those of the module (Cargo.toml): `make build` has compiled them.
+#: Needs the module.
+STUBS: list[Step] = [("stubs", [PYTHON, "python/tools/stubs.py"], one_check)]
+#: All crates, with the profile whose dependencies are those of the module (Cargo.toml): each is compiled once.
 CRATES = ["--profile", "bench", "--workspace", "--locked", *features()]
-#: Needs the crates compiled as far as their types, which takes some three minutes, and cargo's lock. It ends a lane,
-#: because cargo has built Rust's tests by then and leaves the lock free while they run.
+#: For those who want no tests. It compiles all dependencies as far as their types, which takes some three minutes.
 COMPILER: list[Step] = [
     (
         "lint (Rust)",
@@ -124,25 +172,44 @@ COMPILER: list[Step] = [
     ),
 ]
 ADVISORIES: list[Step] = [("dependencies: advisories", [*DEPENDENCIES, "advisories"], own_count)]
-RUST: list[Step] = [("tests (Rust)", ["cargo", "test", "--no-fail-fast", *CRATES], cargo_count)]
+HAS_CLIPPY = shutil.which("clippy-driver") is not None
+#: Clippy compiles the crates for the tests, and looks at them meanwhile: that takes a fifth of the time of `cargo
+#: clippy`, which compiles the dependencies for it. documents.py does the same for rustdoc.
+COMPILERS = {
+    "RUSTDOC": str(ROOT / "python/tools/documents.py"),
+    **({"RUSTC_WORKSPACE_WRAPPER": "clippy-driver"} if HAS_CLIPPY else {}),
+}
+RUST: list[Step] = [
+    ("tests, lint, documents (Rust)", ["cargo", "test", "--no-fail-fast", *CRATES], compiled_count),
+]
 #: These wait for servers, disks and other processes most of the time, so they have a lane of their own.
 WAITING = [f"python/tests/{name}" for name in ("test_serve*.py", "test_folders.py", "test_spreading.py")]
 #: These run a program that the build of Rust's tests makes, so they come after it. Beside it they would wait minutes
 #: for cargo's lock.
 ORACLE = ["python/tests/test_sky_oracle.py"]
+#: More than half of the processor's time of all tests in Python. They have a lane of their own when Rust's tests have
+#: ended.
+FITS = ["python/tests/test_starlink*.py"]
 PYTEST = [PYTHON, "-m", "pytest", "--quiet", "--durations=10"]
 PYTHON_TESTS: list[Step] = [
-    ("tests (Python)", [*PYTEST, *(f"--ignore-glob={ROOT / files}" for files in [*WAITING, *ORACLE])], pytest_count)
-]
-ORACLE_TESTS: list[Step] = [("tests (Python: positions and routes in Rust)", [*PYTEST, *ORACLE], pytest_count)]
-PROCESSES: list[Step] = [
     (
-        "tests (Python: server, folders, processes)",
-        [*PYTEST, *(str(file) for files in WAITING for file in sorted(ROOT.glob(files)))],
+        "tests (Python)",
+        [*PYTEST, *(f"--ignore-glob={ROOT / files}" for files in [*WAITING, *ORACLE, *FITS])],
         pytest_count,
     )
 ]
+ORACLE_TESTS: list[Step] = [("tests (Python: positions and routes in Rust)", [*PYTEST, *ORACLE], pytest_count)]
+
+
+def files_of(patterns: list[str]) -> list[str]:
+    """Files of the project that match."""
+    return [str(file) for pattern in patterns for file in sorted(ROOT.glob(pattern))]
+
+
+PROCESSES: list[Step] = [("tests (Python: server, folders, processes)", [*PYTEST, *files_of(WAITING)], pytest_count)]
+FIT_TESTS: list[Step] = [("tests (Python: fits of Starlink)", [*PYTEST, *files_of(FITS)], pytest_count)]
 PAGE: list[Step] = [("tests (page)", ["node", "--test", "--test-reporter=tap", "tests/page"], node_count)]
+MAKE = ["make", "--no-print-directory", f"FEATURES={os.environ.get('FEATURES', 'default')}"]
 
 
 def run(name: str, command: list[str], count: Callable[[str, int], Count], *, live: bool = True) -> Count:
@@ -156,7 +223,7 @@ def run(name: str, command: list[str], count: Callable[[str, int], Count], *, li
     begin = time.monotonic()
     lines = []
     # The page's tests start a server with this Python.
-    environment = {**os.environ, "SKYHOP_PYTHON": PYTHON}
+    environment = {**os.environ, "SKYHOP_PYTHON": PYTHON, **(COMPILERS if count is compiled_count else {})}
     with subprocess.Popen(
         command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment
     ) as process:
@@ -172,11 +239,27 @@ def run(name: str, command: list[str], count: Callable[[str, int], Count], *, li
     return found
 
 
-def side_by_side(*lanes: list[Step]) -> list[Count]:
+def in_turn(lane: list[Step | Stage | After]) -> list[Count]:
+    """Runs the steps of a lane; those whose stage failed are left out, which is said."""
+    counts = []
+    for one in lane:
+        if isinstance(one, Stage):
+            counts.append(one.make())
+        elif not isinstance(one, After):
+            counts.append(run(*one, live=False))
+        elif one.stage.is_made():
+            counts += [run(*step, live=False) for step in one.steps]
+        else:
+            names = ", ".join(name for name, *_ in one.steps)
+            print(f"\n== not run without {one.stage.step[0]}: {names}", flush=True)
+            counts.append(Count(failed=len(one.steps)))
+    return counts
+
+
+def side_by_side(*lanes: list[Step | Stage | After]) -> list[Count]:
     """Runs lanes at the same time, the steps of each one after the other."""
     with ThreadPoolExecutor(len(lanes)) as pool:
-        counts = pool.map(lambda lane: [run(*step, live=False) for step in lane], lanes)
-        return [count for lane in counts for count in lane]
+        return [count for lane in pool.map(in_turn, lanes) for count in lane]
 
 
 def main() -> int:
@@ -185,9 +268,15 @@ def main() -> int:
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     steps = [*STATIC, *(ADVISORIES if os.environ.get("CI") else [])]
     if "--static" in sys.argv[1:]:
-        counts = [run(*step) for step in [*steps, *COMPILER]]
+        counts = [run(*step) for step in [*steps, *STUBS, *COMPILER]]
     else:
-        counts = side_by_side(PYTHON_TESTS, [*RUST, *ORACLE_TESTS], [*steps, *PAGE, *PROCESSES, *COMPILER])
+        packages = Stage(("packages", [*MAKE, "packages"], made))
+        build = Stage(("build", [*MAKE, "build"], made))
+        counts = side_by_side(
+            [*RUST, After(build, [*ORACLE_TESTS, *FIT_TESTS])],
+            [packages, build, After(build, PYTHON_TESTS)],
+            [After(packages, steps), After(build, [*STUBS, *PAGE, *PROCESSES])],
+        )
     total = Count(*(sum(one) for one in zip(*counts, strict=True)))
     print(f"\n{total}")
     return 1 if total.failed else 0
