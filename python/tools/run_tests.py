@@ -1,10 +1,10 @@
 """Runs every check and says at the end how many passed, failed and were skipped.
 
 All of them run even when one fails. `--static` leaves out the tests proper, and takes a build for granted. In
-continuous integration (CI is set) published advisories are looked up, too. Three lanes run side by side, because each
-leaves one of two cores idle most of the time: `make build` with the tests in Python, those in Rust with their build,
-and everything else. Rust's tests are built first, because they can run while the module is built; that leaves one core
-idle for more than a minute at its end. The output of a step appears when it ends. The variable FEATURES
+continuous integration (CI is set) published advisories are looked up, too. Lanes run side by side, because each leaves
+one of two cores idle most of the time: `make build` with the tests in Python, those of fits, those in Rust with their
+build, and everything else. Rust's tests are built first, because they can run while the module is built; that leaves
+one core idle for more than a minute at its end. The output of a step appears when it ends. The variable FEATURES
 ("noq,picoquic") names QUIC stacks beside quinn. Without it: as `make build` has it.
 """
 
@@ -187,8 +187,8 @@ WAITING = [f"python/tests/{name}" for name in ("test_serve*.py", "test_folders.p
 #: These run a program that the build of Rust's tests makes, so they come after it. Beside it they would wait minutes
 #: for cargo's lock.
 ORACLE = ["python/tests/test_sky_oracle.py"]
-#: More than half of the processor's time of all tests in Python. They have a lane of their own when Rust's tests have
-#: ended.
+#: More than half of the processor's time of all tests in Python. In a lane of their own they do not leave a core idle
+#: when all others have ended.
 FITS = ["python/tests/test_starlink*.py"]
 PYTEST = [PYTHON, "-m", "pytest", "--quiet", "--durations=10"]
 PYTHON_TESTS: list[Step] = [
@@ -273,9 +273,10 @@ def main() -> int:
         packages = Stage(("packages", [*MAKE, "packages"], made))
         build = Stage(("build", [*MAKE, "build"], made))
         counts = side_by_side(
-            [*RUST, After(build, [*ORACLE_TESTS, *FIT_TESTS])],
+            [*RUST, After(build, ORACLE_TESTS)],
             [packages, build, After(build, PYTHON_TESTS)],
             [After(packages, steps), After(build, [*STUBS, *PAGE, *PROCESSES])],
+            [After(build, FIT_TESTS)],
         )
     total = Count(*(sum(one) for one in zip(*counts, strict=True)))
     print(f"\n{total}")

@@ -1,10 +1,14 @@
 //! Which files of the machine a scenario may read. Whatever opens a file in this crate goes through [`Shelf::open`].
 
 use rustix::fs::{Mode, OFlags};
+use std::any::Any;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::fs::{File, FileType};
 use std::io;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 /// The files that a scenario may name. A text from somebody else should be read with [`Files::none`], or with a folder
 /// of its own: a scenario that names `/etc/passwd` as its stations would show lines of it in its messages.
@@ -29,6 +33,8 @@ pub(crate) struct Shelf<'f> {
     /// The folder of the scenario.
     pub folder: &'f Path,
     pub files: &'f Files,
+    /// Files that were read, by their names and by how they were read.
+    kept: RefCell<BTreeMap<(String, String), Rc<dyn Any>>>,
 }
 
 /// Why a file was not read, for a message that begins with the file's name. It tells nothing about a file that may not
@@ -38,7 +44,22 @@ pub(crate) struct Unread {
     pub help: Option<String>,
 }
 
-impl Shelf<'_> {
+impl<'f> Shelf<'f> {
+    pub(crate) fn new(folder: &'f Path, files: &'f Files) -> Shelf<'f> {
+        Shelf { folder, files, kept: RefCell::default() }
+    }
+
+    /// What [`Shelf::keep`] was given for this file, read in this manner.
+    pub(crate) fn kept<T: Clone + 'static>(&self, name: &str, how: &str) -> Option<T> {
+        self.kept.borrow().get(&(name.to_owned(), how.to_owned()))?.downcast_ref().cloned()
+    }
+
+    /// Keeps what was read. Both directions of a link name the same recording, and so does each of the hundred variants
+    /// in a search for keys without effect.
+    pub(crate) fn keep<T: Clone + 'static>(&self, name: &str, how: &str, read: &T) {
+        self.kept.borrow_mut().insert((name.to_owned(), how.to_owned()), Rc::new(read.clone()));
+    }
+
     /// The file of that name, if it may be read and is a regular one. Opening a pipe waits for whoever writes into it,
     /// and some devices have no end: neither is opened for longer than it takes to know it.
     pub(crate) fn open(&self, name: &Path) -> Result<File, Unread> {

@@ -96,7 +96,7 @@ impl Scenario {
         folder: &std::path::Path,
         overrides: &[Override],
     ) -> Result<Scenario, Diagnostics> {
-        Scenario::from_text(text, origin, overrides, &Shelf { folder, files: &Files::Any })
+        Scenario::from_text(text, origin, overrides, &Shelf::new(folder, &Files::Any))
     }
 
     /// [`Scenario::from_toml`] of a text that may name only these files.
@@ -109,7 +109,7 @@ impl Scenario {
         overrides: &[Override],
         files: &Files,
     ) -> Result<Scenario, Diagnostics> {
-        Scenario::from_text(text, origin, overrides, &Shelf { folder: std::path::Path::new(""), files })
+        Scenario::from_text(text, origin, overrides, &Shelf::new(std::path::Path::new(""), files))
     }
 
     fn from_text(text: &str, origin: &str, overrides: &[Override], shelf: &Shelf<'_>) -> Result<Scenario, Diagnostics> {
@@ -138,14 +138,14 @@ impl Scenario {
         files: &Files,
     ) -> Result<Scenario, Diagnostics> {
         let name = path.display().to_string();
-        let shelf = Shelf { folder: path.parent().unwrap_or(path), files };
+        let shelf = Shelf::new(path.parent().unwrap_or(path), files);
         let refuse = |message: String| {
             let source = Source::without_text(&name, overrides);
             let mut problems = Problems::new(&source);
             problems.add(&Origin::Nowhere, &Path::root(), message, None);
             finish(None, &shelf, &[], problems)
         };
-        let file = match (Shelf { folder: std::path::Path::new(""), files: &Files::Any }).open(path) {
+        let file = match Shelf::new(std::path::Path::new(""), &Files::Any).open(path) {
             Ok(file) => file,
             Err(unread) => return refuse(unread.reason),
         };
@@ -189,7 +189,7 @@ impl Scenario {
         overrides: &[Override],
         files: &Files,
     ) -> Result<Scenario, Diagnostics> {
-        Scenario::from_values(value, origin, overrides, &Shelf { folder: std::path::Path::new(""), files })
+        Scenario::from_values(value, origin, overrides, &Shelf::new(std::path::Path::new(""), files))
     }
 
     /// [`Scenario::from_json`] of values whose files are looked for in `folder`.
@@ -202,7 +202,7 @@ impl Scenario {
         folder: &std::path::Path,
         overrides: &[Override],
     ) -> Result<Scenario, Diagnostics> {
-        Scenario::from_values(value, origin, overrides, &Shelf { folder, files: &Files::Any })
+        Scenario::from_values(value, origin, overrides, &Shelf::new(folder, &Files::Any))
     }
 
     fn from_values(
@@ -234,7 +234,7 @@ impl Scenario {
     /// effect, for which some hundred variants of it are compared (`effect.rs`).
     pub fn all_warnings(&self) -> Vec<String> {
         let idle = self.written.as_ref().map(|written| {
-            let shelf = Shelf { folder: &written.folder, files: &written.files };
+            let shelf = Shelf::new(&written.folder, &written.files);
             let found = || {
                 let mut idle = effect::keys_without_effect(&written.tree, &shelf, self);
                 idle.extend(self.second_links_without_effect());

@@ -21,7 +21,7 @@ const LONGEST_DELAY_S: f64 = 3600.0;
 const HIGHEST_RATE: f64 = 1e15;
 
 /// The rows of a table.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Rows {
     rates: Vec<(Duration, u64)>,
     delays: Vec<(Duration, Duration)>,
@@ -33,13 +33,15 @@ struct Rows {
 impl Resolver<'_, '_, '_> {
     pub(super) fn trace(&mut self, file: &TraceFile, path: &Path) -> Option<Trace> {
         let before = self.problems.count();
-        let opportunities = self.part(file.opportunities.as_ref(), &path.key("opportunities"), opportunities);
-        let table = self.part(file.table.as_ref(), &path.key("table"), rows);
+        let opportunities =
+            self.part(file.opportunities.as_ref(), &path.key("opportunities"), ("opportunities", opportunities));
+        let table = self.part(file.table.as_ref(), &path.key("table"), ("table", rows));
         let every = file.delays_every.unwrap_or(DELAYS_EVERY);
         if every.is_zero() {
             self.add(&path.key("delays_every"), "must be longer than zero", None);
         }
-        let delays = self.part(file.delays.as_ref(), &path.key("delays"), |text| delays(text, every));
+        let by_line = (&*format!("delays every {} ns", every.as_nanos()), |text: &str| delays(text, every));
+        let delays = self.part(file.delays.as_ref(), &path.key("delays"), by_line);
         // A problem that the other direction of a link has shown is not counted again.
         let unread = [
             file.opportunities.is_some() && opportunities.is_none(),
@@ -105,16 +107,31 @@ impl Resolver<'_, '_, '_> {
         Some(Trace { opportunities, table, delays, delays_every, period, config })
     }
 
-    /// A file of the recording with what it says; a line that says nothing is a problem.
-    fn part<T>(
+    /// A file of the recording with what it says, read in a manner that has a name; a line that says nothing is a
+    /// problem.
+    fn part<T: Clone + 'static>(
         &mut self,
         file: Option<&ContentFile>,
         path: &Path,
-        read: impl FnOnce(&str) -> Result<T, (usize, String)>,
+        (how, read): (&str, impl FnOnce(&str) -> Result<T, (usize, String)>),
     ) -> Option<(InlineFile, T)> {
-        let Content { name, text, .. } = self.content(file?, path)?;
+        let file = file?;
+        let place = match file {
+            ContentFile::Path(name) => Some(name),
+            ContentFile::Inline(_) => None,
+        };
+        if let Some(known) = place.and_then(|name| self.shelf.kept(name, how)) {
+            return Some(known);
+        }
+        let Content { name, text, .. } = self.content(file, path)?;
         match read(&text) {
-            Ok(found) => Some((InlineFile { text }, found)),
+            Ok(found) => {
+                let found = (InlineFile { text }, found);
+                if let Some(name) = place {
+                    self.shelf.keep(name, how, &found);
+                }
+                Some(found)
+            }
             Err((line, message)) => {
                 self.add(path, format!("{name}, line {line}: {message}"), None);
                 None
