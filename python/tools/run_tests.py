@@ -206,6 +206,8 @@ def files_of(patterns: list[str]) -> list[str]:
     return [str(file) for pattern in patterns for file in sorted(ROOT.glob(pattern))]
 
 
+#: Steps that compile crates for tests. With other compilers cargo would compile them again.
+COMPILING = {name for name, *_ in [*RUST, *ORACLE_TESTS]}
 PROCESSES: list[Step] = [("tests (Python: server, folders, processes)", [*PYTEST, *files_of(WAITING)], pytest_count)]
 FIT_TESTS: list[Step] = [("tests (Python: fits of Starlink)", [*PYTEST, *files_of(FITS)], pytest_count)]
 PAGE: list[Step] = [("tests (page)", ["node", "--test", "--test-reporter=tap", "tests/page"], node_count)]
@@ -223,7 +225,7 @@ def run(name: str, command: list[str], count: Callable[[str, int], Count], *, li
     begin = time.monotonic()
     lines = []
     # The page's tests start a server with this Python.
-    environment = {**os.environ, "SKYHOP_PYTHON": PYTHON, **(COMPILERS if count is compiled_count else {})}
+    environment = {**os.environ, "SKYHOP_PYTHON": PYTHON, **(COMPILERS if name in COMPILING else {})}
     with subprocess.Popen(
         command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment
     ) as process:
