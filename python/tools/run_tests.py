@@ -220,7 +220,7 @@ COMPILING = {name for name, *_ in [*RUST, *ORACLE_TESTS]}
 PROCESSES: list[Step] = [("tests (Python: server, folders, processes)", [*PYTEST, *files_of(WAITING)], pytest_count)]
 FIT_TESTS: list[Step] = [("tests (Python: fits of Starlink)", [*PYTEST, *files_of(FITS)], pytest_count)]
 PAGE: list[Step] = [("tests (page)", ["node", "--test", "--test-reporter=tap", "tests/page"], node_count)]
-MAKE = ["make", "--no-print-directory", f"FEATURES={os.environ.get('FEATURES', 'default')}"]
+MAKE = ["make", "--no-print-directory"]
 
 
 def run(name: str, command: list[str], count: Callable[[str, int], Count], *, live: bool = True) -> Count:

@@ -204,18 +204,20 @@ fn links_that_read_one_file_in_different_manners_follow_what_it_says_to_each() {
     let scratch = Scratch::new("manners");
     std::fs::write(scratch.0.join("times.txt"), "10\n20\n40\n").unwrap();
     let read = |file: &str| {
-        let link = |ends: &str, more: &str| {
-            format!("[[links]]\nbetween = [{ends}]\ndelay = \"1 ms\"\nrate = \"1 Mbit/s\"\ntrace = {{ {more} }}\n")
-        };
-        let text = [
-            "duration = \"1 s\"\nprofile = \"rfc\"\n".to_owned(),
-            link("\"a\", \"b\"", &format!("opportunities = {file}")).replace("rate = \"1 Mbit/s\"\n", ""),
-            link("\"b\", \"c\"", &format!("delays = {file}")),
-            link("\"c\", \"d\"", &format!("delays = {file}, delays_every = \"7 ms\"")),
-        ];
-        Scenario::from_toml_in(&text.concat(), "text", &scratch.0, &[]).unwrap()
+        let text = format!(
+            r#"
+duration = "1 s"
+profile = "rfc"
+links = [
+    {{ between = ["a", "b"], delay = "1 ms", trace = {{ opportunities = {file} }} }},
+    {{ between = ["b", "c"], delay = "1 ms", rate = "1 Mbit/s", trace = {{ delays = {file} }} }},
+    {{ between = ["c", "d"], delay = "1 ms", rate = "1 Mbit/s", trace = {{ delays = {file}, delays_every = "7 ms" }} }},
+]
+"#
+        );
+        Scenario::from_toml_in(&text, "text", &scratch.0, &[]).unwrap()
     };
-    let (by_name, inline) = (read("\"times.txt\""), read("{ text = \"10\\n20\\n40\\n\" }"));
+    let (by_name, inline) = (read(r#""times.txt""#), read(r#"{ text = "10\n20\n40\n" }"#));
     let wires = |scenario: &Scenario| format!("{:?}", scenario.simulation_spec().links.wired);
     assert_eq!(wires(&by_name), wires(&inline));
     assert_eq!(by_name.hash(), inline.hash());
