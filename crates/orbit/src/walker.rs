@@ -107,11 +107,11 @@ impl Walker {
         }
     }
 
-    /// All satellites, plane by plane and in a plane slot by slot.
+    /// Whether there is such a constellation, without making its satellites.
     ///
     /// # Errors
     /// No satellites or too many, a phasing that does not exist, no orbit.
-    pub fn satellites(&self) -> Result<Vec<Satellite>, OrbitError> {
+    pub fn check(&self) -> Result<(), OrbitError> {
         let (planes, per_plane) = (self.planes, self.per_plane);
         if planes == 0 || per_plane == 0 {
             return Err(OrbitError::Empty { planes, per_plane });
@@ -124,23 +124,31 @@ impl Walker {
         {
             return Err(OrbitError::Phasing { factor, planes });
         }
-        let place = |plane: u32, slot: u32| {
-            let orbit = Orbit::Circular(CircularOrbit {
-                altitude: self.altitude,
-                inclination: self.inclination,
-                raan: Angle::from_degrees(f64::from(plane) * self.raan_spacing().degrees()),
-                argument_of_latitude: Angle::from_degrees(
-                    self.phase(plane) + f64::from(slot) * self.slot_spacing().degrees(),
-                ),
-            });
-            Satellite { name: format!("{}-{plane}-{slot}", self.name), plane, slot, orbit }
-        };
-        let satellites: Vec<Satellite> = (0..planes)
-            .flat_map(|plane| (0..per_plane).map(move |slot| (plane, slot)))
-            .map(|(p, s)| place(p, s))
-            .collect();
-        satellites.iter().try_for_each(|satellite| satellite.orbit.check())?;
-        Ok(satellites)
+        // All orbits have one altitude and one inclination, and the angles of the last one are the largest.
+        self.place(0, 0).orbit.check()?;
+        self.place(planes - 1, per_plane - 1).orbit.check()
+    }
+
+    fn place(&self, plane: u32, slot: u32) -> Satellite {
+        let orbit = Orbit::Circular(CircularOrbit {
+            altitude: self.altitude,
+            inclination: self.inclination,
+            raan: Angle::from_degrees(f64::from(plane) * self.raan_spacing().degrees()),
+            argument_of_latitude: Angle::from_degrees(
+                self.phase(plane) + f64::from(slot) * self.slot_spacing().degrees(),
+            ),
+        });
+        Satellite { name: format!("{}-{plane}-{slot}", self.name), plane, slot, orbit }
+    }
+
+    /// All satellites, plane by plane and in a plane slot by slot.
+    ///
+    /// # Errors
+    /// As [`Walker::check`].
+    pub fn satellites(&self) -> Result<Vec<Satellite>, OrbitError> {
+        self.check()?;
+        let places = (0..self.planes).flat_map(|plane| (0..self.per_plane).map(move |slot| (plane, slot)));
+        Ok(places.map(|(plane, slot)| self.place(plane, slot)).collect())
     }
 
     /// Period in seconds.

@@ -9,7 +9,7 @@ use crate::diagnostic::Problems;
 use crate::format::{FORMAT, ProfileName, name_of_other_profile};
 use crate::names;
 use crate::quantity;
-use crate::tree::{Entry, Node, Path, Step, Value};
+use crate::tree::{Entry, Node, Step, Trail, Value};
 use serde_json::Value as Json;
 use skyhop_tcp::control::ControlKind;
 use skyhop_transport::TcpSpec;
@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 
 /// Checks the whole tree and adds what is wrong with it to `problems`.
 pub(crate) fn check(root: &Node, schema: &Json, scope: Scope, problems: &mut Problems<'_>) {
-    Checker { schema, scope, problems, root, others: Vec::new() }.check(schema, root, &Path::root());
+    Checker { schema, scope, problems, root, others: Vec::new() }.check(schema, root, &Trail::Root);
 }
 
 /// The kind of value that is expected.
@@ -84,27 +84,27 @@ const NO_NAMES: &[(&str, &str)] = &[
 ];
 
 impl<'c> Checker<'c, '_, '_> {
-    fn check(&mut self, schema: &'c Json, node: &Node, path: &Path) {
+    fn check(&mut self, schema: &'c Json, node: &Node, at: &Trail<'_>) {
         let schema = self.resolve(schema);
         for part in members(schema, "allOf") {
-            self.check(part, node, path);
+            self.check(part, node, at);
         }
         if let Some(alternatives) = self.alternatives(schema) {
-            self.check_alternatives(&alternatives, node, path);
+            self.check_alternatives(&alternatives, node, at);
             return;
         }
         if let Some(wanted) = schema.get("type").and_then(Json::as_str)
             && !has_type(node, wanted)
         {
-            self.wrong_type(&[schema], node, path);
+            self.wrong_type(&[schema], node, at);
             return;
         }
         match &node.value {
-            Value::Table(entries) => self.check_table(schema, entries, node, path),
-            Value::List(items) => self.check_list(schema, items, node, path),
-            Value::Text(text) => self.check_text(schema, text, node, path),
-            Value::Integer(integer) => self.check_integer(schema, *integer, node, path),
-            Value::Float(float) => self.check_float(schema, *float, node, path),
+            Value::Table(entries) => self.check_table(schema, entries, node, at),
+            Value::List(items) => self.check_list(schema, items, node, at),
+            Value::Text(text) => self.check_text(schema, text, node, at),
+            Value::Integer(integer) => self.check_integer(schema, *integer, node, at),
+            Value::Float(float) => self.check_float(schema, *float, node, at),
             Value::Boolean(_) | Value::Foreign(_) => {}
         }
     }
@@ -136,39 +136,39 @@ impl<'c> Checker<'c, '_, '_> {
         (!leaves.is_empty()).then_some(leaves)
     }
 
-    fn check_alternatives(&mut self, alternatives: &[&'c Json], node: &Node, path: &Path) {
+    fn check_alternatives(&mut self, alternatives: &[&'c Json], node: &Node, at: &Trail<'_>) {
         match &node.value {
-            Value::Text(text) => self.check_text_alternatives(alternatives, text, node, path),
-            Value::Table(entries) => self.check_table_alternatives(alternatives, entries, node, path),
+            Value::Text(text) => self.check_text_alternatives(alternatives, text, node, at),
+            Value::Table(entries) => self.check_table_alternatives(alternatives, entries, node, at),
             _ => {
                 let of_type =
                     |one: &&&'c Json| one.get("type").and_then(Json::as_str).is_some_and(|t| has_type(node, t));
                 match alternatives.iter().find(of_type) {
-                    Some(one) => self.check(one, node, path),
-                    None => self.wrong_type(alternatives, node, path),
+                    Some(one) => self.check(one, node, at),
+                    None => self.wrong_type(alternatives, node, at),
                 }
             }
         }
     }
 
-    fn check_text_alternatives(&mut self, alternatives: &[&'c Json], text: &str, node: &Node, path: &Path) {
+    fn check_text_alternatives(&mut self, alternatives: &[&'c Json], text: &str, node: &Node, at: &Trail<'_>) {
         let constants: Vec<&str> = alternatives.iter().flat_map(|one| constants_of(one)).collect();
         if constants.contains(&text) {
             return;
         }
         let free = |one: &&&'c Json| one.get("type").is_some_and(|t| t == "string") && constants_of(one).is_empty();
         if let Some(one) = alternatives.iter().find(free) {
-            self.check(one, node, path);
+            self.check(one, node, at);
             return;
         }
         let tags: Vec<&str> = alternatives.iter().filter_map(|one| tag(one)).map(|(name, _)| name).collect();
         if tags.contains(&text) {
             let message = format!("{text:?} needs values of its own");
-            self.problems.add(&node.origin, path, message, Some(format!("write {{ {text} = {{ ... }} }}")));
+            self.problems.add(&node.origin, &at.path(), message, Some(format!("write {{ {text} = {{ ... }} }}")));
             return;
         }
         if constants.is_empty() && tags.is_empty() {
-            self.wrong_type(alternatives, node, path);
+            self.wrong_type(alternatives, node, at);
             return;
         }
         // What may stand by its name alone and with values is one name.
@@ -179,7 +179,7 @@ impl<'c> Checker<'c, '_, '_> {
                 names.push(name)
             }
         });
-        self.unknown_name(text, &names, node, path);
+        self.unknown_name(text, &names, node, at);
     }
 
     fn check_table_alternatives(
@@ -187,7 +187,7 @@ impl<'c> Checker<'c, '_, '_> {
         alternatives: &[&'c Json],
         entries: &BTreeMap<String, Entry>,
         node: &Node,
-        path: &Path,
+        at: &Trail<'_>,
     ) {
         let tagged: Vec<(&'c str, &'c Json)> = alternatives.iter().filter_map(|one| tag(one)).collect();
         let untagged: Vec<&'c Json> =
@@ -199,8 +199,8 @@ impl<'c> Checker<'c, '_, '_> {
         let of_a_tag = entries.keys().any(|key| tagged.iter().any(|(name, _)| name == key));
         if !untagged.is_empty() && !of_a_tag {
             if let Some(place) = self.form_told_apart(&untagged, entries) {
-                if !self.is_named_as_other_form(untagged[place], entries, path) {
-                    self.check(untagged[place], node, path);
+                if !self.is_named_as_other_form(untagged[place], entries, at) {
+                    self.check(untagged[place], node, at);
                 }
                 self.others.clear();
                 return;
@@ -208,20 +208,20 @@ impl<'c> Checker<'c, '_, '_> {
             // The form with the most keys in common is the one that was meant.
             let best = untagged.iter().rev().max_by_key(known);
             if let Some(one) = best {
-                self.check(one, node, path);
+                self.check(one, node, at);
             }
             return;
         }
         if tagged.is_empty() {
-            self.wrong_type(alternatives, node, path);
+            self.wrong_type(alternatives, node, at);
             return;
         }
         let tags: Vec<&str> = tagged.iter().map(|(name, _)| *name).collect();
         for (key, entry) in entries {
             match tagged.iter().find(|(name, _)| name == key) {
-                Some((_, inner)) => self.check(inner, &entry.node, &path.key(key)),
+                Some((_, inner)) => self.check(inner, &entry.node, &at.key(key)),
                 None => {
-                    self.unknown_key(key, &tags, entry, path);
+                    self.unknown_key(key, &tags, entry, at);
                 }
             }
         }
@@ -231,11 +231,11 @@ impl<'c> Checker<'c, '_, '_> {
             0 if !entries.is_empty() => {}
             0 => {
                 let help = Some(format!("use one of {}", names::list(tags, "or")));
-                self.problems.add(&node.origin, path, "is empty", help);
+                self.problems.add(&node.origin, &at.path(), "is empty", help);
             }
             _ => {
                 let message = format!("{} exclude each other", names::list(found, "and"));
-                self.problems.add(&node.origin, path, message, Some("keep one of them".to_owned()));
+                self.problems.add(&node.origin, &at.path(), message, Some("keep one of them".to_owned()));
             }
         }
     }
@@ -263,14 +263,14 @@ impl<'c> Checker<'c, '_, '_> {
     }
 
     /// Whether the name in a table is one of another form alone, which is said: the other keys are meant for that form.
-    fn is_named_as_other_form(&mut self, form: &'c Json, entries: &BTreeMap<String, Entry>, path: &Path) -> bool {
+    fn is_named_as_other_form(&mut self, form: &'c Json, entries: &BTreeMap<String, Entry>, at: &Trail<'_>) -> bool {
         let Some(entry) = entries.get("name") else { return false };
         let Some(name) = entry.node.text() else { return false };
         let has_name = form.get("properties").and_then(|properties| properties.get("name")).is_some();
-        let Some((message, help)) = name_of_other_profile(name, self.root, path).filter(|_| has_name) else {
+        let Some((message, help)) = name_of_other_profile(name, self.root, &at.path()).filter(|_| has_name) else {
             return false;
         };
-        self.problems.add(&entry.node.origin, &path.key("name"), message, Some(help));
+        self.problems.add(&entry.node.origin, &at.key("name").path(), message, Some(help));
         true
     }
 
@@ -283,7 +283,7 @@ impl<'c> Checker<'c, '_, '_> {
         only.then_some(texts)
     }
 
-    fn check_table(&mut self, schema: &'c Json, entries: &BTreeMap<String, Entry>, node: &Node, path: &Path) {
+    fn check_table(&mut self, schema: &'c Json, entries: &BTreeMap<String, Entry>, node: &Node, at: &Trail<'_>) {
         let properties = schema.get("properties").and_then(Json::as_object);
         let further = schema.get("additionalProperties").or_else(|| schema.get("unevaluatedProperties"));
         let others = std::mem::take(&mut self.others);
@@ -291,20 +291,20 @@ impl<'c> Checker<'c, '_, '_> {
         let mut meant = Vec::new();
         for (key, entry) in entries {
             match (properties.and_then(|p| p.get(key)), further) {
-                (Some(inner), _) => self.check(inner, &entry.node, &path.key(key)),
+                (Some(inner), _) => self.check(inner, &entry.node, &at.key(key)),
                 (None, Some(Json::Bool(false))) if self.room_of(key, properties).is_some() => {
                     let help = self.room_of(key, properties).map(|room| format!("write {room} = {{ {key} = ... }}"));
-                    self.problems.add(&entry.key_origin, &path.key(key), "unknown key", help);
+                    self.problems.add(&entry.key_origin, &at.key(key).path(), "unknown key", help);
                 }
                 (None, Some(Json::Bool(false))) if elsewhere(key, &others).is_some() => {
                     let help = elsewhere(key, &others);
-                    self.problems.add(&entry.key_origin, &path.key(key), "is not an option of this TCP", help);
+                    self.problems.add(&entry.key_origin, &at.key(key).path(), "is not an option of this TCP", help);
                 }
                 (None, Some(Json::Bool(false))) => {
                     let keys: Vec<&str> = properties.into_iter().flat_map(|p| p.keys().map(String::as_str)).collect();
-                    meant.extend(self.unknown_key(key, &keys, entry, path));
+                    meant.extend(self.unknown_key(key, &keys, entry, at));
                 }
-                (None, Some(inner)) => self.check(inner, &entry.node, &path.key(key)),
+                (None, Some(inner)) => self.check(inner, &entry.node, &at.key(key)),
                 (None, None) => {}
             }
         }
@@ -317,7 +317,7 @@ impl<'c> Checker<'c, '_, '_> {
                 let about = inner.get("description").and_then(Json::as_str).map(as_clause).unwrap_or_default();
                 format!("expected {}{about}", self.describe(&[self.resolve(inner)]))
             });
-            self.problems.add(&node.origin, &path.key(key), "is missing", help);
+            self.problems.add(&node.origin, &at.key(key).path(), "is missing", help);
         }
     }
 
@@ -330,36 +330,36 @@ impl<'c> Checker<'c, '_, '_> {
         })
     }
 
-    fn check_list(&mut self, schema: &'c Json, items: &[Node], node: &Node, path: &Path) {
+    fn check_list(&mut self, schema: &'c Json, items: &[Node], node: &Node, at: &Trail<'_>) {
         let bound = |key| schema.get(key).and_then(Json::as_u64);
         let (least, most) = (bound("minItems").unwrap_or(0), bound("maxItems").unwrap_or(u64::MAX));
         let count = items.len() as u64;
         if count < least || count > most {
             let wanted = if least == most { format!("{least}") } else { format!("{least} to {most}") };
-            self.problems.add(&node.origin, path, format!("has {count} items, {wanted} are expected"), None);
+            self.problems.add(&node.origin, &at.path(), format!("has {count} items, {wanted} are expected"), None);
         }
         let first: Vec<&'c Json> = members(schema, "prefixItems").collect();
         for (i, item) in items.iter().enumerate() {
             if let Some(inner) = first.get(i).copied().or_else(|| schema.get("items")) {
-                self.check(inner, item, &path.index(i));
+                self.check(inner, item, &at.index(i));
             }
         }
     }
 
-    fn check_text(&mut self, schema: &'c Json, text: &str, node: &Node, path: &Path) {
+    fn check_text(&mut self, schema: &'c Json, text: &str, node: &Node, at: &Trail<'_>) {
         let constants = constants_of(schema);
         if !constants.is_empty() && !constants.contains(&text) {
-            self.unknown_name(text, &constants, node, path);
+            self.unknown_name(text, &constants, node, at);
             return;
         }
         if let Some(format) = schema.get("format").and_then(Json::as_str)
             && let Err(problem) = quantity::check(format, text)
         {
-            self.problems.add(&node.origin, path, problem.message, problem.help);
+            self.problems.add(&node.origin, &at.path(), problem.message, problem.help);
         }
     }
 
-    fn check_integer(&mut self, schema: &'c Json, integer: i128, node: &Node, path: &Path) {
+    fn check_integer(&mut self, schema: &'c Json, integer: i128, node: &Node, at: &Trail<'_>) {
         let (lowest, highest) = match schema.get("format").and_then(Json::as_str) {
             Some("uint8") => (0, i128::from(u8::MAX)),
             Some("uint16") => (0, i128::from(u16::MAX)),
@@ -372,7 +372,7 @@ impl<'c> Checker<'c, '_, '_> {
         let lowest = bound("minimum").map_or(lowest, |bound| bound.max(lowest));
         let highest = bound("maximum").map_or(highest, |bound| bound.min(highest));
         if integer < lowest || integer > highest {
-            let of_format = path.to_string() == "format";
+            let of_format = at.path().to_string() == "format";
             let message = if of_format {
                 format!("format {integer} is unknown: this version of Skyhop reads format 1 to {FORMAT}")
             } else {
@@ -385,22 +385,22 @@ impl<'c> Checker<'c, '_, '_> {
             } else {
                 format!("use {lowest} to {highest}")
             };
-            self.problems.add(&node.origin, path, message, Some(help));
+            self.problems.add(&node.origin, &at.path(), message, Some(help));
         } else {
-            self.check_bounds(schema, integer as f64, node, path);
+            self.check_bounds(schema, integer as f64, node, at);
         }
     }
 
-    fn check_float(&mut self, schema: &'c Json, float: f64, node: &Node, path: &Path) {
+    fn check_float(&mut self, schema: &'c Json, float: f64, node: &Node, at: &Trail<'_>) {
         if float.is_finite() {
-            self.check_bounds(schema, float, node, path);
+            self.check_bounds(schema, float, node, at);
         } else {
-            self.problems.add(&node.origin, path, format!("{float} is not a finite number"), None);
+            self.problems.add(&node.origin, &at.path(), format!("{float} is not a finite number"), None);
         }
     }
 
     /// `minimum` and its kin, of numbers.
-    fn check_bounds(&mut self, schema: &'c Json, value: f64, node: &Node, path: &Path) {
+    fn check_bounds(&mut self, schema: &'c Json, value: f64, node: &Node, at: &Trail<'_>) {
         let bound = |key| schema.get(key).and_then(Json::as_f64);
         let limits = [
             (bound("minimum"), "at least", value < bound("minimum").unwrap_or(value)),
@@ -411,25 +411,26 @@ impl<'c> Checker<'c, '_, '_> {
         for (limit, words, exceeded) in limits {
             if let (Some(limit), true) = (limit, exceeded) {
                 let message = format!("{value} is out of range");
-                self.problems.add(&node.origin, path, message, Some(format!("it must be {words} {limit}")));
+                self.problems.add(&node.origin, &at.path(), message, Some(format!("it must be {words} {limit}")));
             }
         }
     }
 
-    fn wrong_type(&mut self, alternatives: &[&'c Json], node: &Node, path: &Path) {
+    fn wrong_type(&mut self, alternatives: &[&'c Json], node: &Node, at: &Trail<'_>) {
         let message = format!("expected {}, found {}", self.describe(alternatives), node.describe());
         let expects = |wanted| alternatives.iter().any(|one| one.get("type").is_some_and(|t| t == wanted));
+        let path = at.path();
         let help = match (&node.value, path.steps()) {
             (Value::Table(_), [Step::Key(name)]) if expects("array") => Some(format!("write [[{name}]]")),
             (Value::List(_), [Step::Key(name)]) if expects("object") => Some(format!("write [{name}]")),
             _ => None,
         };
-        self.problems.add(&node.origin, path, message, help);
+        self.problems.add(&node.origin, &path, message, help);
     }
 
-    fn unknown_name(&mut self, text: &str, names: &[&str], node: &Node, path: &Path) {
+    fn unknown_name(&mut self, text: &str, names: &[&str], node: &Node, at: &Trail<'_>) {
         let message = format!("{:?} is unknown here", names::shorten(text));
-        let place = path.to_string();
+        let place = at.path().to_string();
         let of_tcp = place.ends_with(".tcp") || place.ends_with(".tcp.name") || place.ends_with(".tcp.control");
         let instead = NO_NAMES.iter().find(|(asked, _)| of_tcp && *asked == text.to_lowercase());
         let instead =
@@ -439,11 +440,12 @@ impl<'c> Checker<'c, '_, '_> {
             Some((_, new)) => Some(format!("write {new:?}, its new name")),
             None => instead.or_else(|| self.suggestion(text, names)),
         };
-        self.problems.add(&node.origin, path, message, help);
+        self.problems.add(&node.origin, &at.path(), message, help);
     }
 
     /// The key that was probably meant.
-    fn unknown_key<'k>(&mut self, key: &str, keys: &[&'k str], entry: &Entry, path: &Path) -> Option<&'k str> {
+    fn unknown_key<'k>(&mut self, key: &str, keys: &[&'k str], entry: &Entry, at: &Trail<'_>) -> Option<&'k str> {
+        let path = at.path();
         let place = match path.to_string() {
             place if place.starts_with("flows[") && path.steps().len() == 2 => "flow".to_owned(),
             place => place,
@@ -453,7 +455,7 @@ impl<'c> Checker<'c, '_, '_> {
             Some((_, _, instead)) => Some((*instead).to_owned()),
             None => self.suggestion(key, keys),
         };
-        self.problems.add(&entry.key_origin, &path.key(key), "unknown key", help);
+        self.problems.add(&entry.key_origin, &at.key(key).path(), "unknown key", help);
         names::nearest(key, keys.iter().copied())
     }
 

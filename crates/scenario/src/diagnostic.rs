@@ -93,9 +93,14 @@ impl<'s> Problems<'s> {
         }
     }
 
+    /// Whether so many names may still be compared with one that is unknown.
+    pub(crate) fn may_compare(&self, count: usize) -> bool {
+        !self.is_full() && count <= self.comparisons.get()
+    }
+
     /// The one of `known` that was probably meant by `name`; `None` also when too many were looked at.
     pub(crate) fn nearest<'c>(&self, name: &str, known: impl ExactSizeIterator<Item = &'c str>) -> Option<&'c str> {
-        if self.is_full() || known.len() > self.comparisons.get() {
+        if !self.may_compare(known.len()) {
             return None;
         }
         self.comparisons.set(self.comparisons.get() - known.len());

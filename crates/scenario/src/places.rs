@@ -2,6 +2,8 @@
 
 use crate::names;
 use skyhop_base::Angle;
+use std::collections::HashMap;
+use std::sync::LazyLock;
 
 /// GeoNames (www.geonames.org), CC BY 4.0; `python/tools/places.py` writes it.
 const TABLE: &str = include_str!("../data/places.csv");
@@ -27,11 +29,20 @@ fn lines() -> impl Iterator<Item = &'static str> {
     TABLE.lines().filter(|line| !line.starts_with('#')).skip(1)
 }
 
-/// The places of a name as [`plain`] writes it. Only their lines are read whole: a scenario looks for many places.
+/// The lines of the table by their names as [`plain`] writes them, larger places first. Each variant of a scenario in a
+/// search for keys without effect looks for its cities again.
+static LINES: LazyLock<HashMap<String, Vec<&'static str>>> = LazyLock::new(|| {
+    let mut by_name: HashMap<String, Vec<&'static str>> = HashMap::new();
+    for line in lines() {
+        let name = line.split(',').next().unwrap_or_default();
+        by_name.entry(plain(name)).or_default().push(line);
+    }
+    by_name
+});
+
+/// The places of a name as [`plain`] writes it.
 fn places_called(wanted: &str) -> impl Iterator<Item = Place> {
-    let is_wanted =
-        move |line: &&str| line.split(',').next().is_some_and(|name| plain_letters(name).eq(wanted.chars()));
-    lines().filter(is_wanted).filter_map(place)
+    LINES.get(wanted).into_iter().flatten().filter_map(|line| place(line))
 }
 
 fn place(line: &'static str) -> Option<Place> {
@@ -78,12 +89,7 @@ pub fn nearest_place(name: &str) -> Option<String> {
 
 /// In lower case, without accents, with blanks for hyphens.
 fn plain(name: &str) -> String {
-    plain_letters(name).collect()
-}
-
-/// The letters of [`plain`], one by one.
-fn plain_letters(name: &str) -> impl Iterator<Item = char> {
-    name.trim().chars().flat_map(char::to_lowercase).filter_map(|letter| match letter {
+    let letters = name.trim().chars().flat_map(char::to_lowercase).filter_map(|letter| match letter {
         'à'..='å' | 'ā' | 'ă' | 'ą' => Some('a'),
         'ç' | 'ć' | 'č' => Some('c'),
         'è'..='ë' | 'ē' | 'ė' | 'ę' | 'ě' => Some('e'),
@@ -103,7 +109,8 @@ fn plain_letters(name: &str) -> impl Iterator<Item = char> {
         '-' | '_' => Some(' '),
         '’' => Some('\''),
         other => Some(other),
-    })
+    });
+    letters.collect()
 }
 
 #[cfg(test)]

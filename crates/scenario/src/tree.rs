@@ -106,6 +106,33 @@ impl Path {
     }
 }
 
+/// A path that is made of steps only when somebody asks for it: the check of a scenario visits every value and names
+/// those that are wrong.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Trail<'t> {
+    Root,
+    Key(&'t Trail<'t>, &'t str),
+    Index(&'t Trail<'t>, usize),
+}
+
+impl<'t> Trail<'t> {
+    pub(crate) fn key(&'t self, key: &'t str) -> Trail<'t> {
+        Trail::Key(self, key)
+    }
+
+    pub(crate) fn index(&'t self, index: usize) -> Trail<'t> {
+        Trail::Index(self, index)
+    }
+
+    pub(crate) fn path(&self) -> Path {
+        match self {
+            Trail::Root => Path::root(),
+            Trail::Key(before, key) => before.path().key(key),
+            Trail::Index(before, index) => before.path().index(*index),
+        }
+    }
+}
+
 impl fmt::Display for Path {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, step) in self.0.iter().enumerate() {

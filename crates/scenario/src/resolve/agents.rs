@@ -172,7 +172,7 @@ impl Resolver<'_, '_, '_> {
         links: &[(WiredLink, Path)],
         path: &Path,
     ) -> Vec<String> {
-        let is_station = self.nodes.by_name.get(at).is_some_and(|entry| entry.kind == Kind::Station);
+        let is_station = self.nodes.kind(at) == Some(Kind::Station);
         let uplink = is_station && sky.is_some_and(|sky| sky.gsl.is_some());
         let default = || if uplink { vec![format!("{at}->sky")] } else { leaving(at, links) };
         // The name of a wire stands for both of its directions, as among the records.
@@ -185,7 +185,7 @@ impl Resolver<'_, '_, '_> {
         };
         let given = given.map(|names| names.into_iter().flat_map(directions).collect());
         let mut names = given.unwrap_or_else(default);
-        if names.is_empty() && self.nodes.by_name.contains_key(at) {
+        if names.is_empty() && self.nodes.kind(at).is_some() {
             let help = "write links = [\"berkeley->sky\"]".to_owned();
             self.add(&path.key("links"), format!("no link leaves {at:?}"), Some(help));
         }

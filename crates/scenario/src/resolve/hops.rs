@@ -10,7 +10,7 @@ impl Resolver<'_, '_, '_> {
     /// A hop limit that is shorter than the only path loses every packet. `places` are those of the flows.
     pub(super) fn check_hop_limits(&mut self, scenario: &Scenario, places: &[Path]) {
         // A path visits no node twice; an access link adds one hop at either end.
-        let longest = self.nodes.by_name.len() + 1;
+        let longest = self.nodes.count() + 1;
         let short = |flow: &Flow| usize::from(flow.ttl) < longest;
         if scenario.constellation.is_some() || !self.problems.is_empty() || !scenario.flows.iter().any(short) {
             return;

@@ -6,6 +6,7 @@ mod content;
 mod hops;
 mod linux;
 mod list;
+mod nodes;
 mod outside;
 mod pages;
 mod planes;
@@ -25,6 +26,7 @@ mod traffic;
 mod wires;
 mod workloads;
 
+use nodes::{Kind, Nodes};
 pub(crate) use sky::walker;
 pub(crate) use stations::track;
 pub(crate) use traffic::{SINK, SOURCE};
@@ -32,14 +34,12 @@ pub(crate) use traffic::{SINK, SOURCE};
 use crate::diagnostic::Problems;
 use crate::files::Shelf;
 use crate::format::{CANONICAL_FORMAT, ClockName, MetricName, ProfileName, RecordsFile, RoutingFile};
-use crate::names;
 use crate::scenario::{Queue, Records, Routing, Scenario, Transmitter, WiredLink};
 use crate::tree::{Node, Path};
 use serde::de::DeserializeOwned;
 use skyhop_base::{Duration, Faults, Step, natural_order};
 use skyhop_sim::LONGEST_RUN;
 use skyhop_sim::errors::ErrorConfig;
-use std::collections::BTreeMap;
 
 /// Most satellites, stations and links each: more would be a mistake of the file.
 const MOST_COMPONENTS: usize = 100_000;
@@ -81,40 +81,6 @@ struct Resolver<'t, 'p, 's> {
     warnings: Vec<String>,
     /// Queues that take the number of a packet's flow for its class, and how many classes they have.
     queues_by_flow: Vec<(Path, usize)>,
-}
-
-/// All nodes by name.
-#[derive(Default)]
-struct Nodes {
-    by_name: BTreeMap<String, NodeEntry>,
-    /// Satellites that belong together, in the order of the text.
-    groups: Vec<reach::Group>,
-    /// Something that makes nodes could not be read: what is not in `by_name` may exist.
-    incomplete: bool,
-}
-
-struct NodeEntry {
-    kind: Kind,
-    /// What made it.
-    path: Path,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    Station,
-    Wired,
-    /// The index of its group: a shell or a satellite by itself.
-    Satellite(usize),
-}
-
-impl Kind {
-    fn words(self) -> &'static str {
-        match self {
-            Kind::Station => "station",
-            Kind::Wired => "wired node",
-            Kind::Satellite(_) => "satellite",
-        }
-    }
 }
 
 impl Resolver<'_, '_, '_> {
@@ -215,53 +181,6 @@ impl Resolver<'_, '_, '_> {
             ProfileName::Rfc | ProfileName::Linux => rfc,
             ProfileName::Ns2 => ns2,
         }
-    }
-
-    /// False when `name` cannot name a component.
-    fn check_name(&mut self, name: &str, path: &Path) -> bool {
-        let mut problem = names::name_problem(name);
-        if RESERVED_NAMES.contains(&name) {
-            problem = Some(format!("{name:?} is reserved: it stands for the changing end of a satellite link"));
-        }
-        let Some(problem) = problem else { return true };
-        self.add(path, problem, None);
-        false
-    }
-
-    /// Enters a node. A name that another one has is a problem.
-    fn declare(&mut self, name: &str, kind: Kind, path: &Path) {
-        self.check_name(name, path);
-        match self.nodes.by_name.get(name) {
-            Some(other) => {
-                let message = format!("the name {name:?} is taken by the {} at {}", other.kind.words(), other.path);
-                self.add(path, message, None);
-            }
-            None => {
-                self.nodes.by_name.insert(name.to_owned(), NodeEntry { kind, path: path.clone() });
-            }
-        }
-    }
-
-    /// The kind of the node that is called `name`; a problem when there is none.
-    fn look_up(&mut self, name: &str, path: &Path) -> Option<Kind> {
-        if let Some(entry) = self.nodes.by_name.get(name) {
-            return Some(entry.kind);
-        }
-        let known = || self.nodes.by_name.keys().map(String::as_str);
-        let near = self.problems.nearest(name, known());
-        // While nodes are missing because something else is wrong, only an evident misspelling is one.
-        if !self.nodes.incomplete || near.is_some() {
-            let help = match near {
-                Some(near) => format!("did you mean {near:?}?"),
-                None if self.nodes.by_name.is_empty() => {
-                    "nodes come from stations, links and constellations, and there are none".to_owned()
-                }
-                None if self.problems.is_full() => String::new(),
-                None => names::there_are(known()),
-            };
-            self.add(path, format!("no node is called {:?}", names::shorten(name)), Some(help));
-        }
-        None
     }
 
     /// An interval at which something happens during the whole run.

@@ -41,7 +41,9 @@ impl Resolver<'_, '_, '_> {
         if self.nodes.incomplete || !self.problems.is_empty() {
             return;
         }
-        let mut network = Network::new(self.nodes.by_name.keys().cloned(), self.nodes.groups.len());
+        // A satellite is its group.
+        let names = self.nodes.outside_shells().filter(|(_, kind, _)| !matches!(kind, Kind::Satellite(_)));
+        let mut network = Network::new(names.map(|(name, ..)| name.to_owned()), self.nodes.groups.len());
         for (link, _) in links {
             network.join(&link.between[0], &link.between[1]);
         }
@@ -62,7 +64,7 @@ impl Resolver<'_, '_, '_> {
             seen.insert(name, groups);
         }
         for (sender, receiver, path) in pairs {
-            let [from, to] = [sender, receiver].map(|&name| match self.nodes.by_name.get(name).map(|e| e.kind) {
+            let [from, to] = [sender, receiver].map(|&name| match self.nodes.kind(name) {
                 Some(Kind::Satellite(group)) => vec![network.root_of_group(group)],
                 // A station without wires passes nothing on: it reaches what it sees, and joins nothing.
                 Some(Kind::Station) if !relays.contains(name) => {
@@ -92,7 +94,7 @@ impl Resolver<'_, '_, '_> {
         match constellation.and_then(|sky| sky.isl.as_ref()).map(|isl| &isl.layout) {
             Some(LayoutFile::Options(LayoutOptions::List(pairs))) => {
                 for pair in pairs {
-                    let group = |name: &String| match self.nodes.by_name.get(name).map(|entry| entry.kind) {
+                    let group = |name: &String| match self.nodes.kind(name) {
                         Some(Kind::Satellite(group)) => Some(group),
                         _ => None,
                     };

@@ -276,12 +276,8 @@ impl Resolver<'_, '_, '_> {
             self.add(&path.key("raan_spacing"), message, None);
             return;
         }
-        match walker(shell).satellites() {
-            Ok(satellites) => {
-                for satellite in satellites {
-                    self.declare(&satellite.name, Kind::Satellite(group), path);
-                }
-            }
+        match walker(shell).check() {
+            Ok(()) => self.declare_shell(shell, group, path),
             Err(error) => {
                 let key = match error {
                     OrbitError::Altitude { .. } => "altitude",

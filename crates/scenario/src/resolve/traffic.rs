@@ -64,7 +64,7 @@ impl Resolver<'_, '_, '_> {
         let access: u64 = flows.iter().filter(|(flow, _)| flow.access.is_some()).map(|(flow, _)| 2 * count(flow)).sum();
         if total > MOST_FLOWS {
             self.add(path, format!("these are {total} flows, at most {MOST_FLOWS} are possible"), None);
-        } else if access + self.nodes.by_name.len() as u64 > MOST_NODES {
+        } else if access + self.nodes.count() as u64 > MOST_NODES {
             let message = format!("the access links make {access} nodes, at most {MOST_NODES} are possible in all");
             self.add(path, message, None);
         }
@@ -287,10 +287,11 @@ impl Resolver<'_, '_, '_> {
             .flat_map(|(flow, path)| flow.names().map(move |name| (name, path)))
             .collect();
         let mut taken = Vec::new();
-        for (name, entry) in &self.nodes.by_name {
+        // The satellites of shells have other names: they end with a number.
+        for (name, _, place) in self.nodes.outside_shells() {
             let base = name.strip_suffix(SOURCE).or_else(|| name.strip_suffix(SINK));
             if let Some(flow) = base.and_then(|base| with_access.get(base)) {
-                taken.push((entry.path.clone(), format!("the name {name:?} is taken by the access link of {flow}")));
+                taken.push((place.clone(), format!("the name {name:?} is taken by the access link of {flow}")));
             }
         }
         for (path, message) in taken {

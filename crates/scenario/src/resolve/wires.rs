@@ -106,7 +106,7 @@ impl Resolver<'_, '_, '_> {
         end: impl Fn(usize) -> Path,
     ) -> bool {
         for (i, name) in between.iter().enumerate() {
-            match self.nodes.by_name.get(name).map(|entry| entry.kind) {
+            match self.nodes.kind(name) {
                 None => self.declare(name, Kind::Wired, &end(i)),
                 Some(Kind::Satellite(_)) => {
                     let message = format!("a wired link cannot end at the satellite {name:?}");

@@ -18,6 +18,7 @@ mod linux;
 mod linux_options;
 mod listed;
 mod mutation;
+mod node_names;
 mod pacing;
 mod pages;
 mod queue_papers;
