@@ -7,7 +7,7 @@ PYTHON ?= python3
 FEATURES ?= default
 VENV := $(CURDIR)/.venv
 BIN := $(VENV)/bin
-MATURIN := env -u CONDA_PREFIX VIRTUAL_ENV=$(VENV) $(BIN)/maturin
+MATURIN := env -u CONDA_PREFIX VIRTUAL_ENV=$(VENV) $$($(BIN)/python python/tools/pyo3.py) $(BIN)/maturin
 # Fetches picoquic's sources if they are wanted.
 FEATURE_ARGUMENTS = $$($(BIN)/python python/tools/picoquic.py --features "$(FEATURES)")
 DEMO := iridium-vegas-reno-bic

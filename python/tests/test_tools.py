@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import sys
 import zipfile
 from pathlib import Path
@@ -17,6 +19,7 @@ sys.path.insert(0, str(ROOT / "benches" / "sky"))
 import cells
 import dependencies
 import documents
+import pyo3
 import run_tests
 import sbom
 import starlink_uplink
@@ -232,3 +235,27 @@ def test_the_tests_of_every_crate_have_the_checks_of_a_debug_build() -> None:
     checked = {name for name, one in profiles["bench"]["package"].items() if checks.items() <= one.items()}
     # picoquic's C code is compiled once for both builds only if nothing differs.
     assert checked == named - {"skyhop-picoquic"}
+
+
+def test_pyo3_is_built_for_the_python_that_its_feature_names() -> None:
+    feature = re.search(r'^pyo3 = .*"abi3-py(\d)(\d+)"', (ROOT / "Cargo.toml").read_text(), re.MULTILINE)
+    assert feature is not None
+    version = ".".join(feature.groups())
+    assert f"version={version}\n" in pyo3.DESCRIPTION
+    assert f"target_abi=CPython-abi3-{version}\n" in pyo3.DESCRIPTION
+
+
+def test_pyo3_is_not_built_again_because_of_a_newer_description(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pyo3, "FILE", tmp_path / "target" / "pyo3.txt")
+    variables = pyo3.variables()
+    if not variables:
+        pytest.skip("pyo3 asks the interpreter here: this is not CPython on Linux")
+    assert variables["PYO3_CONFIG_FILE"] == str(pyo3.FILE)
+    os.utime(pyo3.FILE, (1, 1))
+    assert pyo3.variables() == variables
+    assert pyo3.FILE.stat().st_mtime == 1
+    pyo3.FILE.write_text("version=3.9\n")
+    pyo3.variables()
+    assert pyo3.FILE.read_text() == pyo3.DESCRIPTION

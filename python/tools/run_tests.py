@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import picoquic
+import pyo3
 
 ROOT = Path(__file__).resolve().parents[2]
 PYTHON = sys.executable
@@ -275,6 +276,8 @@ def side_by_side(*lanes: list[Step | Stage | After]) -> list[Count]:
 
 def main() -> int:
     """Exit code 1 when anything failed."""
+    # The module that the tests of Rust compile has the pyo3 of the module that `make build` makes.
+    os.environ.update(pyo3.variables())
     # Hundreds of tests start the program. Without kept bytecode each of them compiles the package.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     steps = [*STATIC, *(ADVISORIES if os.environ.get("CI") else [])]
