@@ -2,7 +2,7 @@
 
 use skyhop_scenario::Scenario;
 
-/// What is wrong with a scenario with these tables; empty if nothing is.
+/// The problems of a scenario with these tables; empty if there are none.
 fn wrong(shells: &[&str], satellites: &str, tables: &str) -> String {
     let orbit = "altitude = \"550 km\", inclination = \"53 deg\", planes = 3, per_plane = 4";
     let shells: Vec<String> = shells.iter().map(|name| format!("{{ name = \"{name}\", {orbit} }}")).collect();
