@@ -7,6 +7,7 @@
 
 use crate::diagnostic::Problems;
 use crate::format::{FORMAT, ProfileName, name_of_other_profile};
+use crate::forms::{Format, Forms, constants_of, members, tag, with_format};
 use crate::names;
 use crate::quantity;
 use crate::tree::{Entry, Node, Step, Trail, Value};
@@ -15,9 +16,11 @@ use skyhop_tcp::control::ControlKind;
 use skyhop_transport::TcpSpec;
 use std::collections::BTreeMap;
 
-/// Checks the whole tree and adds what is wrong with it to `problems`.
-pub(crate) fn check(root: &Node, schema: &Json, scope: Scope, problems: &mut Problems<'_>) {
-    Checker { schema, scope, problems, root, others: Vec::new() }.check(schema, root, &Trail::Root);
+/// Checks the whole tree of a scenario and adds what is wrong with it to `problems`.
+pub(crate) fn check(root: &Node, scope: Scope, problems: &mut Problems<'_>) {
+    with_format(|format| {
+        Checker { format, scope, problems, root, others: Vec::new() }.check(format.schema, root, &Trail::Root);
+    });
 }
 
 /// The kind of value that is expected.
@@ -28,9 +31,9 @@ pub(crate) enum Scope {
     WhatIsThere,
 }
 
-struct Checker<'c, 'p, 's> {
-    root: &'c Node,
-    schema: &'c Json,
+struct Checker<'c, 'r, 'p, 's> {
+    root: &'r Node,
+    format: &'r Format<'c>,
     scope: Scope,
     problems: &'p mut Problems<'s>,
     /// Other forms of the table that is checked next: what says that one is meant, and its schema.
@@ -83,17 +86,18 @@ const NO_NAMES: &[(&str, &str)] = &[
     ("rack", "RACK is part of profile = \"linux\": tcp = { profile = \"linux\", name = \"cubic\" }"),
 ];
 
-impl<'c> Checker<'c, '_, '_> {
+impl<'c> Checker<'c, '_, '_, '_> {
     fn check(&mut self, schema: &'c Json, node: &Node, at: &Trail<'_>) {
-        let schema = self.resolve(schema);
-        for part in members(schema, "allOf") {
+        let known = self.format.known(schema);
+        let schema = known.schema;
+        for part in &known.all_of {
             self.check(part, node, at);
         }
-        if let Some(alternatives) = self.alternatives(schema) {
-            self.check_alternatives(&alternatives, node, at);
+        if let Some(forms) = &known.forms {
+            self.check_forms(forms, node, at);
             return;
         }
-        if let Some(wanted) = schema.get("type").and_then(Json::as_str)
+        if let Some(wanted) = known.kind
             && !has_type(node, wanted)
         {
             self.wrong_type(&[schema], node, at);
@@ -109,37 +113,11 @@ impl<'c> Checker<'c, '_, '_> {
         }
     }
 
-    /// Follows `$ref` to the definition.
-    fn resolve(&self, schema: &'c Json) -> &'c Json {
-        let mut schema = schema;
-        // No definition of ours refers to itself; the bound keeps a mistake from going round for ever.
-        for _ in 0..16 {
-            let Some(pointer) = schema.get("$ref").and_then(Json::as_str).and_then(|r| r.strip_prefix('#')) else {
-                break;
-            };
-            let Some(target) = self.schema.pointer(pointer) else { break };
-            schema = target;
-        }
-        schema
-    }
-
-    /// The leaves of nested `oneOf` and `anyOf`; `None` when there is only one.
-    fn alternatives(&self, schema: &'c Json) -> Option<Vec<&'c Json>> {
-        let mut leaves = Vec::new();
-        for one in members(schema, "oneOf").chain(members(schema, "anyOf")) {
-            let one = self.resolve(one);
-            match self.alternatives(one) {
-                Some(inner) => leaves.extend(inner),
-                None => leaves.push(one),
-            }
-        }
-        (!leaves.is_empty()).then_some(leaves)
-    }
-
-    fn check_alternatives(&mut self, alternatives: &[&'c Json], node: &Node, at: &Trail<'_>) {
+    fn check_forms(&mut self, forms: &Forms<'c>, node: &Node, at: &Trail<'_>) {
+        let alternatives = &forms.all[..];
         match &node.value {
-            Value::Text(text) => self.check_text_alternatives(alternatives, text, node, at),
-            Value::Table(entries) => self.check_table_alternatives(alternatives, entries, node, at),
+            Value::Text(text) => self.check_text_forms(alternatives, text, node, at),
+            Value::Table(entries) => self.check_table_forms(forms, entries, node, at),
             _ => {
                 let of_type =
                     |one: &&&'c Json| one.get("type").and_then(Json::as_str).is_some_and(|t| has_type(node, t));
@@ -151,7 +129,7 @@ impl<'c> Checker<'c, '_, '_> {
         }
     }
 
-    fn check_text_alternatives(&mut self, alternatives: &[&'c Json], text: &str, node: &Node, at: &Trail<'_>) {
+    fn check_text_forms(&mut self, alternatives: &[&'c Json], text: &str, node: &Node, at: &Trail<'_>) {
         let constants: Vec<&str> = alternatives.iter().flat_map(|one| constants_of(one)).collect();
         if constants.contains(&text) {
             return;
@@ -182,23 +160,15 @@ impl<'c> Checker<'c, '_, '_> {
         self.unknown_name(text, &names, node, at);
     }
 
-    fn check_table_alternatives(
-        &mut self,
-        alternatives: &[&'c Json],
-        entries: &BTreeMap<String, Entry>,
-        node: &Node,
-        at: &Trail<'_>,
-    ) {
-        let tagged: Vec<(&'c str, &'c Json)> = alternatives.iter().filter_map(|one| tag(one)).collect();
-        let untagged: Vec<&'c Json> =
-            alternatives.iter().copied().filter(|one| tag(one).is_none() && one.get("properties").is_some()).collect();
+    fn check_table_forms(&mut self, forms: &Forms<'c>, entries: &BTreeMap<String, Entry>, node: &Node, at: &Trail<'_>) {
+        let Forms { all, tagged, untagged, .. } = forms;
         let known = |one: &&&'c Json| {
             let properties = one.get("properties").and_then(Json::as_object);
             entries.keys().filter(|key| properties.is_some_and(|p| p.contains_key(*key))).count()
         };
         let of_a_tag = entries.keys().any(|key| tagged.iter().any(|(name, _)| name == key));
         if !untagged.is_empty() && !of_a_tag {
-            if let Some(place) = self.form_told_apart(&untagged, entries) {
+            if let Some(place) = self.form_told_apart(forms, entries) {
                 if !self.is_named_as_other_form(untagged[place], entries, at) {
                     self.check(untagged[place], node, at);
                 }
@@ -213,7 +183,7 @@ impl<'c> Checker<'c, '_, '_> {
             return;
         }
         if tagged.is_empty() {
-            self.wrong_type(alternatives, node, at);
+            self.wrong_type(all, node, at);
             return;
         }
         let tags: Vec<&str> = tagged.iter().map(|(name, _)| *name).collect();
@@ -242,22 +212,14 @@ impl<'c> Checker<'c, '_, '_> {
 
     /// The form of a table that one key tells: each form allows values of it that no other one does, as `profile` of
     /// TCP. A table without this key has the value of the file. Keeps the others for messages.
-    fn form_told_apart(&mut self, forms: &[&'c Json], entries: &BTreeMap<String, Entry>) -> Option<usize> {
-        let [first, _, ..] = forms else { return None };
-        let (key, values) = first.get("properties")?.as_object()?.keys().find_map(|key| {
-            let of_form = |form: &&'c Json| self.texts(form.get("properties")?.get(key)?);
-            let values: Vec<Vec<&str>> = forms.iter().map(of_form).collect::<Option<_>>()?;
-            let mut all: Vec<&str> = values.concat();
-            let count = all.len();
-            all.sort_unstable();
-            all.dedup();
-            (all.len() == count).then_some((key, values))
-        })?;
+    fn form_told_apart(&mut self, forms: &Forms<'c>, entries: &BTreeMap<String, Entry>) -> Option<usize> {
+        let (key, values) = forms.told_by.as_ref()?;
+        let key = *key;
         let text = |node: &'_ Node| node.text().map(str::to_owned);
         let given = entries.get(key).map(|entry| &entry.node).or(self.root.get(key)).and_then(text);
         let given = given.or_else(|| (key == "profile").then(|| ProfileName::of_file(self.root).name().to_owned()));
         let chosen = given.and_then(|given| values.iter().position(|of| of.contains(&given.as_str()))).unwrap_or(0);
-        let others = forms.iter().zip(&values).enumerate().filter(|&(place, _)| place != chosen);
+        let others = forms.untagged.iter().zip(values).enumerate().filter(|&(place, _)| place != chosen);
         self.others = others.map(|(_, (form, values))| (format!("{key} = {:?}", values[0]), *form)).collect();
         Some(chosen)
     }
@@ -266,21 +228,15 @@ impl<'c> Checker<'c, '_, '_> {
     fn is_named_as_other_form(&mut self, form: &'c Json, entries: &BTreeMap<String, Entry>, at: &Trail<'_>) -> bool {
         let Some(entry) = entries.get("name") else { return false };
         let Some(name) = entry.node.text() else { return false };
-        let has_name = form.get("properties").and_then(|properties| properties.get("name")).is_some();
-        let Some((message, help)) = name_of_other_profile(name, self.root, &at.path()).filter(|_| has_name) else {
+        let has_name = form.get("properties").is_some_and(|properties| properties.get("name").is_some());
+        if !has_name {
+            return false;
+        }
+        let Some((message, help)) = name_of_other_profile(name, self.root, &at.path()) else {
             return false;
         };
         self.problems.add(&entry.node.origin, &at.key("name").path(), message, Some(help));
         true
-    }
-
-    /// The texts that a schema allows; `None` where it allows others.
-    fn texts(&self, schema: &'c Json) -> Option<Vec<&'c str>> {
-        let schema = self.resolve(schema);
-        let leaves = self.alternatives(schema).unwrap_or_else(|| vec![schema]);
-        let texts: Vec<&str> = leaves.iter().flat_map(|leaf| constants_of(leaf)).collect();
-        let only = !texts.is_empty() && leaves.iter().all(|leaf| !constants_of(leaf).is_empty());
-        only.then_some(texts)
     }
 
     fn check_table(&mut self, schema: &'c Json, entries: &BTreeMap<String, Entry>, node: &Node, at: &Trail<'_>) {
@@ -315,7 +271,7 @@ impl<'c> Checker<'c, '_, '_> {
         for key in members(schema, "required").filter_map(Json::as_str).filter(absent) {
             let help = properties.and_then(|p| p.get(key)).map(|inner| {
                 let about = inner.get("description").and_then(Json::as_str).map(as_clause).unwrap_or_default();
-                format!("expected {}{about}", self.describe(&[self.resolve(inner)]))
+                format!("expected {}{about}", self.describe(&[self.format.resolve(inner)]))
             });
             self.problems.add(&node.origin, &at.key(key).path(), "is missing", help);
         }
@@ -325,7 +281,9 @@ impl<'c> Checker<'c, '_, '_> {
     fn room_of(&self, key: &str, properties: Option<&'c serde_json::Map<String, Json>>) -> Option<&'static str> {
         ROOMS.iter().copied().find(|room| {
             let Some(table) = properties.and_then(|properties| properties.get(*room)) else { return false };
-            let forms = self.alternatives(table).unwrap_or_else(|| vec![self.resolve(table)]);
+            let known = self.format.known(table);
+            let alone = [known.schema];
+            let forms = known.forms.as_ref().map_or(&alone[..], |forms| &forms.all);
             forms.iter().any(|form| form.get("properties").is_some_and(|inner| inner.get(key).is_some()))
         })
     }
@@ -473,7 +431,7 @@ impl<'c> Checker<'c, '_, '_> {
     fn describe(&self, alternatives: &[&'c Json]) -> String {
         let mut leaves = Vec::new();
         for one in alternatives {
-            match self.alternatives(one) {
+            match self.format.alternatives(one) {
                 Some(inner) => leaves.extend(inner),
                 None => leaves.push(*one),
             }
@@ -491,11 +449,6 @@ impl<'c> Checker<'c, '_, '_> {
         }
         words.join(" or ")
     }
-}
-
-/// The schemas in the list behind `key`.
-fn members<'j>(schema: &'j Json, key: &str) -> impl Iterator<Item = &'j Json> {
-    schema.get(key).and_then(Json::as_array).into_iter().flatten()
 }
 
 /// "The node that sends." as the end of a sentence: ": the node that sends".
@@ -527,20 +480,6 @@ fn elsewhere(key: &str, others: &[(String, &Json)]) -> Option<String> {
         return Some(format!("{instead}{of_other}"));
     }
     others.iter().find(|(_, form)| knows(form)).map(|(told, _)| format!("it goes with {told}"))
-}
-
-/// The texts that a schema allows, if it names them.
-fn constants_of(schema: &Json) -> Vec<&str> {
-    schema.get("const").into_iter().chain(members(schema, "enum")).filter_map(Json::as_str).collect()
-}
-
-/// An externally tagged variant, `{ drop_tail = { ... } }`: its name and its content.
-fn tag(schema: &Json) -> Option<(&str, &Json)> {
-    let properties = schema.get("properties")?.as_object()?;
-    let (name, inner) = properties.iter().next()?;
-    let required = members(schema, "required").any(|key| key == name);
-    let closed = schema.get("additionalProperties") == Some(&Json::Bool(false));
-    (properties.len() == 1 && required && closed).then_some((name.as_str(), inner))
 }
 
 fn has_type(node: &Node, wanted: &str) -> bool {

@@ -167,7 +167,7 @@ impl Trials<'_> {
         paths.iter().rev().for_each(|path| set(&mut tree, path.steps(), value));
         let source = Source::without_text("", &[]);
         let mut problems = Problems::new(&source);
-        check(&tree, schema::shared(), Scope::Everything, &mut problems);
+        check(&tree, Scope::Everything, &mut problems);
         if !problems.is_empty() {
             return None;
         }

@@ -17,6 +17,7 @@ mod diagnostic;
 mod effect;
 mod files;
 pub mod format;
+mod forms;
 mod instant;
 mod names;
 mod overrides;

@@ -7,7 +7,7 @@ use crate::format::{ClockName, ProfileName};
 use crate::overrides::{self, Override};
 use crate::source::Source;
 use crate::tree::{DEEPEST, Node, Origin, Path};
-use crate::{check, effect, resolve, schema, text};
+use crate::{check, effect, resolve, text};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use skyhop_base::Duration;
@@ -310,11 +310,11 @@ fn finish(
         if broken_text {
             // What could be read of the rest is worth a look, but nothing can be concluded from what is missing.
             let syntax = problems.count();
-            check::check(&tree, schema::shared(), check::Scope::WhatIsThere, &mut problems);
+            check::check(&tree, check::Scope::WhatIsThere, &mut problems);
             problems.drop_followers(syntax);
             return None;
         }
-        check::check(&tree, schema::shared(), check::Scope::Everything, &mut problems);
+        check::check(&tree, check::Scope::Everything, &mut problems);
         let mut scenario = resolve::resolve(&tree, shelf, &mut problems)?;
         check_builds(&scenario, &tree, &mut problems);
         let written =
