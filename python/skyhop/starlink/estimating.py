@@ -16,8 +16,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from skyhop.starlink.recordings import Floats
+
+Places = npt.NDArray[np.intp]
 
 #: Evenly spaced quantiles of each distribution: 5 % apart.
 QUANTILES = 21
@@ -160,36 +163,37 @@ class Slots:
 
     def _run(self, rounds: int, times: Floats | None = None) -> None:
         weights = np.ones(len(self._trips)) if times is None else times
+        # Each run has its own, because `estimate` reads the cells of the last round.
+        room = _Room(len(self._trips), self._edges.size - 1)
         for _ in range(rounds):
-            if self._round(weights) < _CLOSE:
+            if self._round(weights, room) < _CLOSE:
                 break
 
-    def _round(self, weights: Floats) -> float:
+    def _round(self, weights: Floats, room: _Room) -> float:
         """Expectation and maximisation; returns how far the jitter's quantiles moved, as a part of their width."""
         slots, cells = len(self._trips), _SCALES * _PLACES
         scales = np.exp(self._scales)
-        # The jitter at the ends of the bins: scales, places, ends.
-        at = self._pivot + (self._edges - self._places[:, None]) / scales[:, None, None]
-        inside = np.diff(_below(_smoothed(self._jitter), at), axis=2)
-        spare = np.diff(self._edges) / (self._edges[-1] - self._edges[0])
-        shares = ((1 - _OUTLIERS) * inside + _OUTLIERS * spare).reshape(cells, -1)
-        likely = (self._counts @ np.log(shares).T).reshape(slots, _SCALES, _PLACES)
+        self._set_shares(scales, room)
+        likely, floors, weighted = room.parts, room.floors, room.weighted
+        np.matmul(self._counts, room.shares.reshape(cells, -1).T, out=likely.reshape(slots, cells))
         own = np.exp(self._logs)[:, None, None]
-        floors = self._middles[:, None, None] + own * (self._places - self._pivot * scales[:, None])
+        np.multiply(own, self._places - self._pivot * scales[:, None], out=floors)
+        floors += self._middles[:, None, None]
         if self._floors is not None:
             span = float(np.ptp(self._middles) + self._jitter[-1])
             ends = _smoothed(self._floors)
             dense = np.log((1 - _OUTLIERS) * densities(ends) + _OUTLIERS / max(span, 1e-3))
-            likely += dense[np.searchsorted(ends, floors, side="right")]
+            likely += dense.take(np.searchsorted(ends, floors, side="right"))
         logs = self._logs[:, None] + self._scales
         likely -= 0.5 * ((logs / self._deviation) ** 2)[:, :, None]
-        parts = np.exp(likely - likely.max(axis=(1, 2), keepdims=True))
+        likely -= likely.max(axis=(1, 2), keepdims=True)
+        parts = np.exp(likely, out=likely)
         parts /= parts.sum(axis=(1, 2), keepdims=True)
 
-        weighted = parts * weights[:, None, None]
-        counted = weighted.reshape(slots, cells).T @ self._counts
-        jitter = weighted_quantiles((at[..., 1:] + at[..., :-1]) / 2, counted)
-        of_floors = weighted_quantiles(floors, weighted)
+        np.multiply(parts, weights[:, None, None], out=weighted)
+        np.matmul(weighted.reshape(slots, cells).T, self._counts, out=room.counted)
+        jitter = weighted_quantiles(room.middles, room.counted, room.scratch)
+        of_floors = weighted_quantiles(floors, weighted, room.scratch)
         self._place_means, self._place_variances = _moments(parts.sum(axis=1), self._places)
         self._log_means, self._log_variances = _moments(parts.sum(axis=2), self._scales)
         self._cells = parts, floors
@@ -208,6 +212,40 @@ class Slots:
         self._floors = of_floors + least
         return moved
 
+    def _set_shares(self, scales: Floats, room: _Room) -> None:
+        """Writes logarithms of the shares of the bins, and the jitter at their middles, of each scale and place."""
+        quantiles = _smoothed(self._jitter)
+        off = self._edges - self._places[:, None]
+        spare = _OUTLIERS * (np.diff(self._edges) / (self._edges[-1] - self._edges[0]))
+        at = np.empty_like(off)
+        # One scale after the other, because its arrays stay in the processor's cache.
+        for scale, shares, middles in zip(scales, room.shares, room.middles, strict=True):
+            # The jitter at the ends of the bins: places, ends.
+            np.divide(off, scale, out=at)
+            at += self._pivot
+            np.add(at[:, 1:], at[:, :-1], out=middles)
+            middles /= 2
+            below = _below(quantiles, at)
+            np.subtract(below[:, 1:], below[:, :-1], out=shares)
+            shares *= 1 - _OUTLIERS
+            shares += spare
+            np.log(shares, out=shares)
+
+
+class _Room:
+    """Arrays that the rounds of a run use in turn: of cells and bins, and of slots and cells.
+
+    A cell is a scale and a place. New arrays for each operation would not stay in the processor's cache, and the system
+    would have to clear their memory again and again.
+    """
+
+    def __init__(self, slots: int, bins: int) -> None:
+        self.shares, self.middles, counted = np.empty((3, _SCALES, _PLACES, bins))
+        self.counted = counted.reshape(_SCALES * _PLACES, bins)
+        self.parts, self.floors, self.weighted = np.empty((3, slots, _SCALES, _PLACES))
+        most = _SCALES * _PLACES * max(slots, bins)
+        self.scratch = np.empty(most), np.empty(most, dtype=np.intp)
+
 
 def _resolution(values: Floats) -> float:
     """The step between neighbouring values; 0 for finer than 0.05 ms.
@@ -220,18 +258,24 @@ def _resolution(values: Floats) -> float:
     return least if least >= 0.05 else 0.0
 
 
-def weighted_quantiles(values: Floats, weights: Floats) -> Floats:
+def weighted_quantiles(values: Floats, weights: Floats, scratch: tuple[Floats, Places] | None = None) -> Floats:
     """Evenly spaced quantiles, of which the outermost gaps have the means of the values there.
 
-    The profile draws evenly between two quantiles: ends at the outermost values would stretch the distribution.
+    The profile draws evenly between two quantiles: ends at the outermost values would stretch the distribution. Callers
+    with many values again and again may give arrays of at least their size, which are overwritten.
     """
     values, weights = np.ravel(values), np.ravel(weights)
+    used, place = scratch or (np.empty(values.size), np.empty(values.size, dtype=np.intp))
+    used, place = used[: values.size], place[: values.size]
     low, high = float(values.min()), float(values.max())
     while True:
         if high - low < 1e-9:
             return np.full(QUANTILES, (low + high) / 2)
+        np.subtract(values, low, out=used)
+        used *= _FINE / (high - low)
         # Values outside count at the ends, with the means that they have.
-        place = np.clip((values - low) * (_FINE / (high - low)), 0, _FINE - 1).astype(np.intp)
+        np.clip(used, 0, _FINE - 1, out=used)
+        np.copyto(place, used, casting="unsafe")
         each = np.bincount(place, weights, _FINE)
         share = np.cumsum(each) / each.sum()
         first, last = (int(one) for one in np.searchsorted(share, [0.02, 0.98]))
@@ -240,7 +284,7 @@ def weighted_quantiles(values: Floats, weights: Floats) -> Floats:
         # A few values far away leave too few places for the others.
         width = (high - low) / _FINE
         low, high = low + first * width, low + (last + 1) * width
-    sums = np.bincount(place, weights * values, _FINE)
+    sums = np.bincount(place, np.multiply(weights, values, out=used), _FINE)
     some = each > 0
     each = each[some]
     means, until = sums[some] / each, np.cumsum(each)
