@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from skyhop.starlink.measuring import between
 from skyhop.starlink.recordings import Floats
 
 Places = npt.NDArray[np.intp]
@@ -80,11 +81,13 @@ class Slots:
         resolution = _resolution(np.concatenate(list(rtt_ms)))
         generator = np.random.Generator(np.random.PCG64(5))
         self._trips = [np.sort(one + resolution * generator.uniform(-0.5, 0.5, one.size)) for one in rtt_ms]
-        trips = float(np.median([one.size for one in rtt_ms]))
         self._middles = np.array([np.median(one) for one in self._trips])
         """Round trip of each slot with the jitter `_pivot`; the middle of the grid."""
-        widths = np.array([max(float(np.subtract(*np.percentile(one, [90, 10]))), 0.1) for one in self._trips])
-        width = float(np.median(widths))
+        sizes = np.array([one.size for one in self._trips])
+        every, begins = np.concatenate(self._trips), np.cumsum(sizes) - sizes
+        low, high = (between(every, begins, np.asarray(share * (sizes - 1), dtype=float)) for share in (0.1, 0.9))
+        widths = np.maximum(high - low, 0.1)
+        width, trips = float(np.median(widths)), float(np.median(sizes))
         logs = np.log(widths / width)
         self._deviation = max(float(np.std(logs)), 0.02)
         # Nearer to each other than they look, because part of the difference is chance.
@@ -142,8 +145,7 @@ class Slots:
 
     def _count(self) -> None:
         """Counts the round trips of each slot in bins, which lie at its middle and are as wide as its spread."""
-        rests = [(one - middle) * math.exp(-log) for one, middle, log in self._each()]
-        every = np.concatenate(rests)
+        every = np.concatenate([(one - middle) * math.exp(-log) for one, middle, log in self._each()])
         low, inner_low, inner_high, high = np.quantile(every, [0, 0.02, 0.98, 1])
         inner_high = max(inner_high, inner_low + 1e-3)
         width = (inner_high - inner_low) / (0.8 * _BINS)
@@ -157,7 +159,11 @@ class Slots:
         below, above = tail(inner_low - low + width), tail(high - inner_high + width)
         inner = np.linspace(inner_low, inner_high, int(0.8 * _BINS) + 1)
         self._edges = np.concatenate([(inner_low - below)[::-1], inner, inner_high + above])
-        self._counts = np.array([np.histogram(one, self._edges)[0] for one in rests], dtype=float)
+        # All lie within the outermost ends. A histogram of each slot by itself takes many times as long.
+        slots, bins = len(self._trips), self._edges.size - 1
+        slot = np.repeat(np.arange(slots), [one.size for one in self._trips])
+        place = np.searchsorted(self._edges, every, side="right") - 1 + bins * slot
+        self._counts = np.bincount(place, minlength=bins * slots).reshape(slots, bins).astype(float)
         self._places = np.linspace(-_PLACES_TO, _PLACES_TO, _PLACES) * self._place_error
         self._scales = np.linspace(-_SCALES_TO, _SCALES_TO, _SCALES) * self._log_error
 
