@@ -172,8 +172,12 @@ class Slots:
         # Each run has its own, because `estimate` reads the cells of the last round.
         room = _Room(len(self._trips), self._edges.size - 1)
         for _ in range(rounds):
+            # A round replaces the places.
+            places = self._places
             if self._round(weights, room) < _CLOSE:
                 break
+        self._cells = room.parts, room.floors
+        self._place_means, self._place_variances = _moments(room.parts.sum(axis=1), places)
 
     def _round(self, weights: Floats, room: _Room) -> float:
         """Expectation and maximisation; returns how far the jitter's quantiles moved, as a part of their width."""
@@ -200,9 +204,7 @@ class Slots:
         np.matmul(weighted.reshape(slots, cells).T, self._counts, out=room.counted)
         jitter = weighted_quantiles(room.middles, room.counted, room.scratch)
         of_floors = weighted_quantiles(floors, weighted, room.scratch)
-        self._place_means, self._place_variances = _moments(parts.sum(axis=1), self._places)
         self._log_means, self._log_variances = _moments(parts.sum(axis=2), self._scales)
-        self._cells = parts, floors
         # Spreads count from 1 in the mean of their logarithms, the jitter from 0.
         means = self._logs + self._log_means
         middle = float(np.average(means, weights=weights))
