@@ -169,42 +169,41 @@ class Slots:
 
     def _run(self, rounds: int, times: Floats | None = None) -> None:
         weights = np.ones(len(self._trips)) if times is None else times
+        drawn = np.flatnonzero(weights)
         # Each run has its own, because `estimate` reads the cells of the last round.
-        room = _Room(len(self._trips), self._edges.size - 1)
+        room = _Room(len(self._trips), drawn.size, self._edges.size - 1)
+        before = self
         for _ in range(rounds):
-            # A round replaces the places.
-            places = self._places
-            if self._round(weights, room) < _CLOSE:
+            # A round replaces what it changes, so this remains what the last round began with.
+            before = copy.copy(self)
+            if self._round(weights, drawn, room) < _CLOSE:
                 break
-        self._cells = room.parts, room.floors
-        self._place_means, self._place_variances = _moments(room.parts.sum(axis=1), places)
-
-    def _round(self, weights: Floats, room: _Room) -> float:
-        """Expectation and maximisation; returns how far the jitter's quantiles moved, as a part of their width."""
-        slots, cells = len(self._trips), _SCALES * _PLACES
-        scales = np.exp(self._scales)
-        self._set_shares(scales, room)
-        likely, floors, weighted = room.parts, room.floors, room.weighted
-        np.matmul(self._counts, room.shares.reshape(cells, -1).T, out=likely.reshape(slots, cells))
-        own = np.exp(self._logs)[:, None, None]
-        np.multiply(own, self._places - self._pivot * scales[:, None], out=floors)
-        floors += self._middles[:, None, None]
-        if self._floors is not None:
-            span = float(np.ptp(self._middles) + self._jitter[-1])
-            ends = _smoothed(self._floors)
-            dense = np.log((1 - _OUTLIERS) * densities(ends) + _OUTLIERS / max(span, 1e-3))
-            likely += dense.take(np.searchsorted(ends, floors, side="right"))
-        logs = self._logs[:, None] + self._scales
-        likely -= 0.5 * ((logs / self._deviation) ** 2)[:, :, None]
-        likely -= likely.max(axis=(1, 2), keepdims=True)
-        parts = np.exp(likely, out=likely)
-        parts /= parts.sum(axis=(1, 2), keepdims=True)
-
-        np.multiply(parts, weights[:, None, None], out=weighted)
-        np.matmul(weighted.reshape(slots, cells).T, self._counts, out=room.counted)
-        jitter = weighted_quantiles(room.middles, room.counted, room.scratch)
-        of_floors = weighted_quantiles(floors, weighted, room.scratch)
+        parts, floors = room.parts, room.floors
+        if drawn.size < weights.size:
+            # A draw leaves out a third of the slots. They change nothing in a round, but `estimate` reads them all.
+            parts, floors = np.empty((2, weights.size, _SCALES, _PLACES))
+            before._expect(np.arange(weights.size), room.likely, parts, floors)
+        self._cells = parts, floors
+        self._place_means, self._place_variances = _moments(parts.sum(axis=1), before._places)
         self._log_means, self._log_variances = _moments(parts.sum(axis=2), self._scales)
+
+    def _round(self, weights: Floats, drawn: Places, room: _Room) -> float:
+        """Expectation and maximisation; returns how far the jitter's quantiles moved, as a part of their width.
+
+        `drawn` are the slots with a weight. What others show counts 0 times and is not computed, except in products of
+        matrices: with fewer rows these may sum in another order.
+        """
+        self._set_shares(room)
+        np.matmul(self._counts, room.shares.reshape(_SCALES * _PLACES, -1).T, out=room.likely)
+        ends = self._expect(drawn, room.likely, room.parts, room.floors)
+        np.multiply(room.parts, weights[drawn, None, None], out=room.weighted)
+        room.every[drawn] = room.weighted.reshape(drawn.size, -1)
+        np.matmul(room.every.T, self._counts, out=room.counted)
+        jitter = weighted_quantiles(room.middles, room.counted, room.scratch)
+        of_floors = weighted_quantiles(room.floors, room.weighted, room.scratch, ends)
+        shares = np.zeros((weights.size, _SCALES))
+        shares[drawn] = room.parts.sum(axis=2)
+        self._log_means, self._log_variances = _moments(shares, self._scales)
         # Spreads count from 1 in the mean of their logarithms, the jitter from 0.
         means = self._logs + self._log_means
         middle = float(np.average(means, weights=weights))
@@ -220,9 +219,31 @@ class Slots:
         self._floors = of_floors + least
         return moved
 
-    def _set_shares(self, scales: Floats, room: _Room) -> None:
+    def _expect(self, of: Places, likely: Floats, parts: Floats, floors: Floats) -> tuple[float, float]:
+        """Writes how probable each cell of some slots is, and its floor; returns the ends of the floors of all slots.
+
+        `likely` is the logarithm of the likelihood of the round trips of each slot in each cell.
+        """
+        np.take(likely, of, axis=0, out=parts.reshape(of.size, -1), mode="clip")
+        own, grid = np.exp(self._logs), self._places - self._pivot * np.exp(self._scales)[:, None]
+        np.multiply(own[of, None, None], grid, out=floors)
+        floors += self._middles[of, None, None]
+        if self._floors is not None:
+            span = float(np.ptp(self._middles) + self._jitter[-1])
+            ends = _smoothed(self._floors)
+            dense = np.log((1 - _OUTLIERS) * densities(ends) + _OUTLIERS / max(span, 1e-3))
+            parts += dense.take(np.searchsorted(ends, floors, side="right"))
+        logs = self._logs[of, None] + self._scales
+        parts -= 0.5 * ((logs / self._deviation) ** 2)[:, :, None]
+        parts -= parts.max(axis=(1, 2), keepdims=True)
+        np.exp(parts, out=parts)
+        parts /= parts.sum(axis=(1, 2), keepdims=True)
+        # A floor rises with its place in the grid, also as rounded.
+        return float((own * grid.min() + self._middles).min()), float((own * grid.max() + self._middles).max())
+
+    def _set_shares(self, room: _Room) -> None:
         """Writes logarithms of the shares of the bins, and the jitter at their middles, of each scale and place."""
-        quantiles = _smoothed(self._jitter)
+        quantiles, scales = _smoothed(self._jitter), np.exp(self._scales)
         off = self._edges - self._places[:, None]
         spare = _OUTLIERS * (np.diff(self._edges) / (self._edges[-1] - self._edges[0]))
         at = np.empty_like(off)
@@ -247,10 +268,13 @@ class _Room:
     would have to clear their memory again and again.
     """
 
-    def __init__(self, slots: int, bins: int) -> None:
+    def __init__(self, slots: int, drawn: int, bins: int) -> None:
         self.shares, self.middles, counted = np.empty((3, _SCALES, _PLACES, bins))
         self.counted = counted.reshape(_SCALES * _PLACES, bins)
-        self.parts, self.floors, self.weighted = np.empty((3, slots, _SCALES, _PLACES))
+        self.parts, self.floors, self.weighted = np.empty((3, drawn, _SCALES, _PLACES))
+        self.likely = np.empty((slots, _SCALES * _PLACES))
+        # Slots that are not drawn keep 0.
+        self.every = np.zeros((slots, _SCALES * _PLACES))
         most = _SCALES * _PLACES * max(slots, bins)
         self.scratch = np.empty(most), np.empty(most, dtype=np.intp)
 
@@ -266,16 +290,22 @@ def _resolution(values: Floats) -> float:
     return least if least >= 0.05 else 0.0
 
 
-def weighted_quantiles(values: Floats, weights: Floats, scratch: tuple[Floats, Places] | None = None) -> Floats:
+def weighted_quantiles(
+    values: Floats,
+    weights: Floats,
+    scratch: tuple[Floats, Places] | None = None,
+    ends: tuple[float, float] | None = None,
+) -> Floats:
     """Evenly spaced quantiles, of which the outermost gaps have the means of the values there.
 
     The profile draws evenly between two quantiles: ends at the outermost values would stretch the distribution. Callers
-    with many values again and again may give arrays of at least their size, which are overwritten.
+    with many values again and again may give arrays of at least their size, which are overwritten. `ends` are the least
+    and the greatest value, if values that count 0 times are left out.
     """
     values, weights = np.ravel(values), np.ravel(weights)
     used, place = scratch or (np.empty(values.size), np.empty(values.size, dtype=np.intp))
     used, place = used[: values.size], place[: values.size]
-    low, high = float(values.min()), float(values.max())
+    low, high = ends or (float(values.min()), float(values.max()))
     while True:
         if high - low < 1e-9:
             return np.full(QUANTILES, (low + high) / 2)
