@@ -18,8 +18,8 @@ import pytest
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # glibc gives the memory of an array of some 100 kB back to the system when it is freed, and fetches it again for the
-# next one: a quarter of the time of a fit. -3 is M_MMAP_THRESHOLD and -1 M_TRIM_THRESHOLD; other C libraries have no
-# mallopt.
+# next one: 3 to 9 % of the time of a round of a fit, which uses most of its arrays again. -3 is M_MMAP_THRESHOLD and -1
+# M_TRIM_THRESHOLD; other C libraries have no mallopt.
 if hasattr(ctypes.CDLL(None), "mallopt"):
     for option in (-3, -1):
         ctypes.CDLL(None).mallopt(option, 32 << 20)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -16,6 +17,12 @@ from skyhop.validate import starlink_links, starlink_runs
 
 #: Slots of the recordings, and of these: how many have an outage.
 SLOTS, OUT = 160, 8
+
+
+@functools.cache
+def without_outages(slots: int, lost: float, seed: int, cut: float) -> Recording:
+    """As `made`. Several tests put outages into the same hundred."""
+    return made(slots, lost=lost, seed=seed, cut=cut)
 
 
 def with_outages(
@@ -33,7 +40,7 @@ def with_outages(
 
     All of an outage lies within its slot.
     """
-    base = made(slots, lost=lost, seed=seed, cut=cut)
+    base = without_outages(slots, lost, seed, cut)
     generator = np.random.Generator(np.random.PCG64(seed + 1000))
     phase = (base.sent_s - START_S) % 15
     slot = np.floor((base.sent_s - START_S) / 15).astype(int)

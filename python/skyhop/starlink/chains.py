@@ -18,6 +18,9 @@ LEAST_PAIRS = 20
 _KNOWN = np.concatenate([-np.tanh(np.linspace(2.0, 0.3, 6)), np.tanh(np.linspace(0.0, 3.0, 16))])
 _CHAINS = 1000
 
+#: Shares of chains that show less than a recording, for the correlation that is told and the ends of its interval.
+_TOLD = (0.5, 0.95, 0.05)
+
 #: So many numbers at most are drawn for all chains of one correlation.
 _NUMBERS = 400_000
 
@@ -56,32 +59,36 @@ class Chains:
     def __init__(self, numbers: Floats, *, reliability: float = 1.0, seed: int = 1) -> None:
         ordered = np.sort(numbers)
         self._reliability = reliability
-        gaps = np.diff(ordered)
-        scores = np.array([_score((n + 0.5) / ordered.size) for n in range(ordered.size)])
+        self._gaps = np.diff(ordered)
+        self._scores = np.array([_score((n + 0.5) / ordered.size) for n in range(ordered.size)])
         chains = int(np.clip(_NUMBERS // ordered.size, 50, _CHAINS))
-        shown = []
         # The same draws for each correlation, so that what they show grows with it.
         generator = np.random.Generator(np.random.PCG64(seed))
-        steps = np.ascontiguousarray(generator.standard_normal((chains, ordered.size)).T)
-        chance = math.sqrt(1 - reliability) * generator.standard_normal((chains, ordered.size))
-        of_rank = np.empty_like(chance)
-        for known in _KNOWN:
-            drawn = math.sqrt(reliability) * _chains(gaps, float(known), steps.copy()).T + chance
-            np.put_along_axis(of_rank, np.argsort(drawn, axis=1), np.broadcast_to(scores, drawn.shape), axis=1)
-            shown.append(_correlation(of_rank, gaps == 1))
-        self._shown = np.array(shown)
+        self._steps = np.ascontiguousarray(generator.standard_normal((chains, ordered.size)).T)
+        self._chance = math.sqrt(1 - reliability) * generator.standard_normal((chains, ordered.size))
+        self._quantiles: list[Floats] = []
+        """Quantiles at `_TOLD` of what chains of `_KNOWN` show, in its order, as far as they were needed."""
 
     def told(self, shown: float) -> tuple[float, float, float]:
         """The correlation that shows as much too high as too low as often, and its 90 % interval."""
         if math.isnan(shown) or self._reliability < _LEAST_RELIABILITY:
             return math.nan, math.nan, math.nan
-        middle, low, high = (self._known(shown, share) for share in (0.5, 0.95, 0.05))
+        # Values beyond the first greater one do not change the result, and making chains takes most of the time.
+        of_share = np.full((0, len(_TOLD)), math.nan)
+        while len(of_share) < _KNOWN.size and not (of_share > shown).any(axis=0).all():
+            if len(self._quantiles) == len(of_share):
+                self._quantiles.append(self._of_chains(float(_KNOWN[len(of_share)])))
+            of_share = np.array(self._quantiles[: len(of_share) + 1])
+        of_share = np.maximum.accumulate(of_share)
+        middle, low, high = (float(np.interp(shown, one, _KNOWN[: one.size])) for one in of_share.T)
         return middle, low, high
 
-    def _known(self, shown: float, share: float) -> float:
-        """The correlation of which such a share of chains shows less than `shown`."""
-        of_share = np.maximum.accumulate(np.quantile(self._shown, share, axis=1))
-        return float(np.interp(shown, of_share, _KNOWN))
+    def _of_chains(self, known: float) -> Floats:
+        """Quantiles at `_TOLD` of what chains of a correlation show."""
+        drawn = math.sqrt(self._reliability) * _chains(self._gaps, known, self._steps.copy()).T + self._chance
+        of_rank = np.empty_like(self._chance)
+        np.put_along_axis(of_rank, np.argsort(drawn, axis=1), np.broadcast_to(self._scores, drawn.shape), axis=1)
+        return np.quantile(_correlation(of_rank, self._gaps == 1), _TOLD)
 
 
 def _chains(gaps: Floats, correlation: float, drawn: Floats) -> Floats:

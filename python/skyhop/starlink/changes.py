@@ -12,10 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from skyhop.starlink.estimating import QUANTILES, SHARES, Estimate, densities
 from skyhop.starlink.measuring import EDGE_S, SLOT_S, Slotted
 from skyhop.starlink.recordings import Floats
+
+Places = npt.NDArray[np.intp]
 
 #: A change is claimed where it raises the logarithm of the likelihood by this: as for a pause.
 CLAIMED = 4.6
@@ -31,6 +34,9 @@ _SPREADS = (0.05, 0.2, 0.35, 0.5, 0.65, 0.8, 0.95)
 
 #: Part of the round trips that nothing here explains, and over how many ms beyond jitter and steps they lie.
 _OUTLIERS, _OUTLIERS_MS = 0.01, 500.0
+
+#: So many likelihoods of spreads, cuts and floors are computed together, if those of one spread are not more.
+_TOGETHER = 65536
 
 #: Rounds of expectation and maximisation.
 _ROUNDS = 60
@@ -94,35 +100,34 @@ def likelihoods(slots: Sequence[Slotted], of: Estimate, less_ms: Sequence[float]
     weights = np.diff(below) / (below[-1] - below[0])
     floors = of.base_ms + (np.arange(count) + 0.5) * most / count
     near = max(1, round(width / 2 / (most / count)))
-    is_far = max(float(weights @ (1 - _around(weights, near))), 0.0)
+    around = _around(weights, near, np.zeros(count + 2 * near + 1), np.empty(count))
+    is_far = max(float(weights @ (1 - around)), 0.0)
     spreads = np.interp(_SPREADS, SHARES, of.spread)
     spare = _OUTLIERS / (float(of.jitter[-1]) + most + _OUTLIERS_MS)
     edges = np.linspace(0, SLOT_S, BINS + 1)
-    dense = [np.log((1 - _OUTLIERS) * densities(of.jitter) / one + spare) for one in spreads]
+    dense = np.array([np.log((1 - _OUTLIERS) * densities(of.jitter) / one + spare) for one in spreads])
     found = np.zeros((len(slots), 2, BINS))
+    room = _Room(max(one.rtt_ms.size for one in slots) + 1, count, near)
     for row, slot, less in zip(found, slots, less_ms, strict=True):
         # What a pause delays, and what waits for an edge, says nothing of the path.
         kept = (slot.phase_s >= 2 * EDGE_S) & (slot.phase_s + 1e-3 * (slot.rtt_ms + less) < SLOT_S)
-        rests = slot.rtt_ms[kept, None] - floors
-        none, far_off, near_by = (np.empty((spreads.size, size)) for size in (1, len(rests) + 1, len(rests) + 1))
-        # One spread after the other: the arrays of all would not stay in the processor's cache.
-        for n, (one, logs) in enumerate(zip(spreads, dense, strict=True)):
-            # Cuts, floors: the likelihood of the round trips ahead of each cut, and of those behind it.
-            ahead = np.zeros((len(rests) + 1, count))
-            np.cumsum(logs[np.searchsorted(of.jitter, rests / one, side="right")], axis=0, out=ahead[1:])
-            behind = ahead[-1:] - ahead
-            of_first, of_second = _scale(ahead), _scale(behind)
+        trips = slot.rtt_ms[kept]
+        none, far_off, near_by = (np.empty((spreads.size, size)) for size in (1, trips.size + 1, trips.size + 1))
+        # Not all spreads at once: the arrays of many floors would not stay in the processor's cache.
+        together = max(1, _TOGETHER // ((trips.size + 1) * count))
+        for some in (slice(first, first + together) for first in range(0, spreads.size, together)):
+            # Spreads, cuts, floors: the likelihood of the round trips ahead of each cut, and of those behind it.
+            ahead, behind, scale = room.likelihoods(_ends(trips, floors, spreads[some], of.jitter), dense[some])
             weighted = behind @ weights
             # Nothing lies ahead of the first cut.
-            none[n] = (np.log(weighted) + of_second)[:1]
-            beside = _around(behind, near)
-            beside /= 2 * near + 1
+            none[some] = np.log(weighted[:, :1]) + scale[1][:, :1]
+            after = room.around(behind)
+            after /= 2 * near + 1
+            near_by[some] = _told(after, ahead, weights, 1.0) + (scale[0] + scale[1])
             behind *= weights
-            beyond = np.subtract(weighted[:, None], _around(behind, near), out=behind)
-            for after, of_all, told in ((beyond, max(is_far, 1e-9), far_off), (beside, 1.0, near_by)):
-                np.maximum(after, 0.0, out=after)
-                after *= ahead
-                told[n] = np.log(np.maximum(after @ weights / of_all, 1e-300)) + (of_first + of_second)
+            after = room.around(behind)
+            np.subtract(weighted[..., None], after, out=after)
+            far_off[some] = _told(after, ahead, weights, max(is_far, 1e-9)) + (scale[0] + scale[1])
         times = np.concatenate([[0.0], slot.phase_s[kept], [SLOT_S]])
         overlap = np.clip(np.minimum(times[1:, None], edges[1:]) - np.maximum(times[:-1, None], edges[:-1]), 0, None)
         for n, told in enumerate((far_off, near_by)):
@@ -150,21 +155,95 @@ def _quantiles(counts: Floats) -> Floats:
     return np.asarray(np.interp(SHARES, below + 1e-12 * np.arange(BINS + 1), edges))
 
 
-def _around(values: Floats, near: int) -> Floats:
-    """Sums over so many neighbours to either side, along the last axis."""
-    *others, count = values.shape
-    summed = np.zeros((*others, count + 2 * near + 1))
-    np.cumsum(values, axis=-1, out=summed[..., near + 1 : near + 1 + count])
-    summed[..., near + 1 + count :] = summed[..., near + count, None]
-    return np.asarray(summed[..., 2 * near + 1 :] - summed[..., : -2 * near - 1])
+def _ends(trips: Floats, floors: Floats, spreads: Floats, quantiles: Floats) -> Places:
+    """For each spread and round trip: how many floors leave a rest of at least each quantile, from the highest down.
+
+    0 and the number of all floors stand around these. A rest is a round trip less the floor, over the spread. It falls
+    from one floor to the next, so these few numbers say between which quantiles the rests of all floors are.
+    """
+    trips, bounds, one = trips[:, None], quantiles[::-1], spreads[:, None, None]
+    bordered = np.concatenate([[-np.inf], floors, [np.inf]])
+    found = np.zeros((spreads.size, trips.size, bounds.size + 2), dtype=np.intp)
+    found[..., -1] = floors.size
+    near = (trips - one * bounds - floors[0]) / (floors[1] - floors[0]) + 1
+    inner = np.clip(near, 0, floors.size).astype(np.intp)
+    while True:
+        # A rest that equals a quantile but for rounding counts as the comparison of both says.
+        more = (trips - bordered.take(inner + 1)) / one >= bounds
+        less = (trips - bordered.take(inner)) / one < bounds
+        if not (more.any() or less.any()):
+            break
+        inner += more
+        inner -= less
+    # Quantiles that are the same but for rounding may fall.
+    np.maximum.accumulate(inner, axis=-1, out=found[..., 1:-1])
+    return found
 
 
-def _scale(logs: Floats) -> Floats:
-    """Writes likelihoods over the greatest of the last axis into `logs`; returns the logarithm of the greatest."""
-    most: Floats = logs.max(axis=-1)
-    logs -= most[..., None]
-    np.exp(logs, out=logs)
-    return most
+class _Room:
+    """Arrays of spreads, cuts and floors that all slots use in turn.
+
+    New ones for each operation would not stay in the processor's cache, and the system would have to clear their memory
+    again and again. What a method returns is overwritten by the next call.
+    """
+
+    def __init__(self, cuts: int, floors: int, near: int) -> None:
+        self._floors, self._near = floors, near
+        rows = max(_TOGETHER // floors, cuts)
+        self._ahead, self._behind, self._around = np.empty((3, rows, floors))
+        # Sums before the first floor stay 0.
+        self._sums = np.zeros((rows, floors + 2 * near + 1))
+
+    def likelihoods(self, ends: Places, logs: Floats) -> tuple[Floats, Floats, Floats]:
+        """Of the round trips ahead of each cut and behind it, over the greatest; then the logarithms of the greatest.
+
+        `ends` is what `_ends` gives; `logs` has, for each spread, the density below, between and above the quantiles.
+        """
+        shape = (ends.shape[0], ends.shape[1] + 1, self._floors)
+        # Floors at which no round trip lies within the jitter have the same likelihood: one of them is enough.
+        first = int(ends[..., 1].min(initial=self._floors))
+        last = max(int(ends[..., -2].max(initial=0)), first)
+        low, high = max(first - 1, 0), last if first else min(last + 1, self._floors)
+        within: Places = np.clip(ends, low, high)
+        counts = within[..., 1:] - within[..., :-1]
+        of_counts = np.broadcast_to(logs[:, None, ::-1], counts.shape)
+        each = np.repeat(of_counts.ravel(), counts.ravel()).reshape(*ends.shape[:2], high - low)
+        inner = np.zeros((2, *shape[:2], high - low))
+        np.cumsum(each, axis=1, out=inner[0, :, 1:])
+        np.subtract(inner[0, :, -1:], inner[0], out=inner[1])
+        greatest = inner.max(axis=-1)
+        inner -= greatest[..., None]
+        np.exp(inner, out=inner)
+        ahead, behind = (of[: shape[0] * shape[1]].reshape(shape) for of in (self._ahead, self._behind))
+        for whole, part in zip((ahead, behind), inner, strict=True):
+            whole[..., low:high] = part
+            whole[..., :low] = part[..., :1]
+            whole[..., high:] = part[..., :1] if first else part[..., -1:]
+        return ahead, behind, greatest
+
+    def around(self, values: Floats) -> Floats:
+        """As `_around`."""
+        rows = values.shape[0] * values.shape[1]
+        sums = self._sums[:rows].reshape(*values.shape[:2], -1)
+        return _around(values, self._near, sums, self._around[:rows].reshape(values.shape))
+
+
+def _around(values: Floats, near: int, sums: Floats, out: Floats) -> Floats:
+    """Writes sums over so many neighbours to either side, along the last axis, into `out`.
+
+    `sums` has `2 * near + 1` more places than `values`, and 0 in the first `near + 1`.
+    """
+    count = values.shape[-1]
+    np.cumsum(values, axis=-1, out=sums[..., near + 1 : near + 1 + count])
+    sums[..., near + 1 + count :] = sums[..., near + count, None]
+    return np.subtract(sums[..., 2 * near + 1 :], sums[..., : -2 * near - 1], out=out)
+
+
+def _told(after: Floats, ahead: Floats, weights: Floats, of_all: float) -> Floats:
+    """Logarithm of the likelihood of each cut; overwrites `after`, that of each first floor behind it."""
+    np.maximum(after, 0.0, out=after)
+    after *= ahead
+    return np.log(np.maximum(after @ weights / of_all, 1e-300))
 
 
 def _mean(logs: Floats) -> Floats:

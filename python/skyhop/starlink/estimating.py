@@ -16,8 +16,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
+from skyhop.starlink.measuring import between
 from skyhop.starlink.recordings import Floats
+
+Places = npt.NDArray[np.intp]
 
 #: Evenly spaced quantiles of each distribution: 5 % apart.
 QUANTILES = 21
@@ -77,11 +81,13 @@ class Slots:
         resolution = _resolution(np.concatenate(list(rtt_ms)))
         generator = np.random.Generator(np.random.PCG64(5))
         self._trips = [np.sort(one + resolution * generator.uniform(-0.5, 0.5, one.size)) for one in rtt_ms]
-        trips = float(np.median([one.size for one in rtt_ms]))
         self._middles = np.array([np.median(one) for one in self._trips])
         """Round trip of each slot with the jitter `_pivot`; the middle of the grid."""
-        widths = np.array([max(float(np.subtract(*np.percentile(one, [90, 10]))), 0.1) for one in self._trips])
-        width = float(np.median(widths))
+        sizes = np.array([one.size for one in self._trips])
+        every, begins = np.concatenate(self._trips), np.cumsum(sizes) - sizes
+        low, high = (between(every, begins, np.asarray(share * (sizes - 1), dtype=float)) for share in (0.1, 0.9))
+        widths = np.maximum(high - low, 0.1)
+        width, trips = float(np.median(widths)), float(np.median(sizes))
         logs = np.log(widths / width)
         self._deviation = max(float(np.std(logs)), 0.02)
         # Nearer to each other than they look, because part of the difference is chance.
@@ -139,8 +145,7 @@ class Slots:
 
     def _count(self) -> None:
         """Counts the round trips of each slot in bins, which lie at its middle and are as wide as its spread."""
-        rests = [(one - middle) * math.exp(-log) for one, middle, log in self._each()]
-        every = np.concatenate(rests)
+        every = np.concatenate([(one - middle) * math.exp(-log) for one, middle, log in self._each()])
         low, inner_low, inner_high, high = np.quantile(every, [0, 0.02, 0.98, 1])
         inner_high = max(inner_high, inner_low + 1e-3)
         width = (inner_high - inner_low) / (0.8 * _BINS)
@@ -154,45 +159,51 @@ class Slots:
         below, above = tail(inner_low - low + width), tail(high - inner_high + width)
         inner = np.linspace(inner_low, inner_high, int(0.8 * _BINS) + 1)
         self._edges = np.concatenate([(inner_low - below)[::-1], inner, inner_high + above])
-        self._counts = np.array([np.histogram(one, self._edges)[0] for one in rests], dtype=float)
+        # All lie within the outermost ends. A histogram of each slot by itself takes many times as long.
+        slots, bins = len(self._trips), self._edges.size - 1
+        slot = np.repeat(np.arange(slots), [one.size for one in self._trips])
+        place = np.searchsorted(self._edges, every, side="right") - 1 + bins * slot
+        self._counts = np.bincount(place, minlength=bins * slots).reshape(slots, bins).astype(float)
         self._places = np.linspace(-_PLACES_TO, _PLACES_TO, _PLACES) * self._place_error
         self._scales = np.linspace(-_SCALES_TO, _SCALES_TO, _SCALES) * self._log_error
 
     def _run(self, rounds: int, times: Floats | None = None) -> None:
         weights = np.ones(len(self._trips)) if times is None else times
+        drawn = np.flatnonzero(weights)
+        # Each run has its own, because `estimate` reads the cells of the last round.
+        room = _Room(len(self._trips), drawn.size, self._edges.size - 1)
+        before = self
         for _ in range(rounds):
-            if self._round(weights) < _CLOSE:
+            # A round replaces what it changes, so this remains what the last round began with.
+            before = copy.copy(self)
+            if self._round(weights, drawn, room) < _CLOSE:
                 break
-
-    def _round(self, weights: Floats) -> float:
-        """Expectation and maximisation; returns how far the jitter's quantiles moved, as a part of their width."""
-        slots, cells = len(self._trips), _SCALES * _PLACES
-        scales = np.exp(self._scales)
-        # The jitter at the ends of the bins: scales, places, ends.
-        at = self._pivot + (self._edges - self._places[:, None]) / scales[:, None, None]
-        inside = np.diff(_below(_smoothed(self._jitter), at), axis=2)
-        spare = np.diff(self._edges) / (self._edges[-1] - self._edges[0])
-        shares = ((1 - _OUTLIERS) * inside + _OUTLIERS * spare).reshape(cells, -1)
-        likely = (self._counts @ np.log(shares).T).reshape(slots, _SCALES, _PLACES)
-        own = np.exp(self._logs)[:, None, None]
-        floors = self._middles[:, None, None] + own * (self._places - self._pivot * scales[:, None])
-        if self._floors is not None:
-            span = float(np.ptp(self._middles) + self._jitter[-1])
-            ends = _smoothed(self._floors)
-            dense = np.log((1 - _OUTLIERS) * densities(ends) + _OUTLIERS / max(span, 1e-3))
-            likely += dense[np.searchsorted(ends, floors, side="right")]
-        logs = self._logs[:, None] + self._scales
-        likely -= 0.5 * ((logs / self._deviation) ** 2)[:, :, None]
-        parts = np.exp(likely - likely.max(axis=(1, 2), keepdims=True))
-        parts /= parts.sum(axis=(1, 2), keepdims=True)
-
-        weighted = parts * weights[:, None, None]
-        counted = weighted.reshape(slots, cells).T @ self._counts
-        jitter = weighted_quantiles((at[..., 1:] + at[..., :-1]) / 2, counted)
-        of_floors = weighted_quantiles(floors, weighted)
-        self._place_means, self._place_variances = _moments(parts.sum(axis=1), self._places)
-        self._log_means, self._log_variances = _moments(parts.sum(axis=2), self._scales)
+        parts, floors = room.parts, room.floors
+        if drawn.size < weights.size:
+            # A draw leaves out a third of the slots. They change nothing in a round, but `estimate` reads them all.
+            parts, floors = np.empty((2, weights.size, _SCALES, _PLACES))
+            before._expect(np.arange(weights.size), room.likely, parts, floors)
         self._cells = parts, floors
+        self._place_means, self._place_variances = _moments(parts.sum(axis=1), before._places)
+        self._log_means, self._log_variances = _moments(parts.sum(axis=2), self._scales)
+
+    def _round(self, weights: Floats, drawn: Places, room: _Room) -> float:
+        """Expectation and maximisation; returns how far the jitter's quantiles moved, as a part of their width.
+
+        `drawn` are the slots with a weight. What others show counts 0 times and is not computed, except in products of
+        matrices: with fewer rows these may sum in another order.
+        """
+        self._set_shares(room)
+        np.matmul(self._counts, room.shares.reshape(_SCALES * _PLACES, -1).T, out=room.likely)
+        ends = self._expect(drawn, room.likely, room.parts, room.floors)
+        np.multiply(room.parts, weights[drawn, None, None], out=room.weighted)
+        room.every[drawn] = room.weighted.reshape(drawn.size, -1)
+        np.matmul(room.every.T, self._counts, out=room.counted)
+        jitter = weighted_quantiles(room.middles, room.counted, room.scratch)
+        of_floors = weighted_quantiles(room.floors, room.weighted, room.scratch, ends)
+        shares = np.zeros((weights.size, _SCALES))
+        shares[drawn] = room.parts.sum(axis=2)
+        self._log_means, self._log_variances = _moments(shares, self._scales)
         # Spreads count from 1 in the mean of their logarithms, the jitter from 0.
         means = self._logs + self._log_means
         middle = float(np.average(means, weights=weights))
@@ -208,6 +219,65 @@ class Slots:
         self._floors = of_floors + least
         return moved
 
+    def _expect(self, of: Places, likely: Floats, parts: Floats, floors: Floats) -> tuple[float, float]:
+        """Writes how probable each cell of some slots is, and its floor; returns the ends of the floors of all slots.
+
+        `likely` is the logarithm of the likelihood of the round trips of each slot in each cell.
+        """
+        np.take(likely, of, axis=0, out=parts.reshape(of.size, -1), mode="clip")
+        own, grid = np.exp(self._logs), self._places - self._pivot * np.exp(self._scales)[:, None]
+        np.multiply(own[of, None, None], grid, out=floors)
+        floors += self._middles[of, None, None]
+        if self._floors is not None:
+            span = float(np.ptp(self._middles) + self._jitter[-1])
+            ends = _smoothed(self._floors)
+            dense = np.log((1 - _OUTLIERS) * densities(ends) + _OUTLIERS / max(span, 1e-3))
+            parts += dense.take(np.searchsorted(ends, floors, side="right"))
+        logs = self._logs[of, None] + self._scales
+        parts -= 0.5 * ((logs / self._deviation) ** 2)[:, :, None]
+        parts -= parts.max(axis=(1, 2), keepdims=True)
+        np.exp(parts, out=parts)
+        parts /= parts.sum(axis=(1, 2), keepdims=True)
+        # A floor rises with its place in the grid, also as rounded.
+        return float((own * grid.min() + self._middles).min()), float((own * grid.max() + self._middles).max())
+
+    def _set_shares(self, room: _Room) -> None:
+        """Writes logarithms of the shares of the bins, and the jitter at their middles, of each scale and place."""
+        quantiles, scales = _smoothed(self._jitter), np.exp(self._scales)
+        off = self._edges - self._places[:, None]
+        spare = _OUTLIERS * (np.diff(self._edges) / (self._edges[-1] - self._edges[0]))
+        at = np.empty_like(off)
+        # One scale after the other, because its arrays stay in the processor's cache.
+        for scale, shares, middles in zip(scales, room.shares, room.middles, strict=True):
+            # The jitter at the ends of the bins: places, ends.
+            np.divide(off, scale, out=at)
+            at += self._pivot
+            np.add(at[:, 1:], at[:, :-1], out=middles)
+            middles /= 2
+            below = _below(quantiles, at)
+            np.subtract(below[:, 1:], below[:, :-1], out=shares)
+            shares *= 1 - _OUTLIERS
+            shares += spare
+            np.log(shares, out=shares)
+
+
+class _Room:
+    """Arrays that the rounds of a run use in turn: of cells and bins, and of slots and cells.
+
+    A cell is a scale and a place. New arrays for each operation would not stay in the processor's cache, and the system
+    would have to clear their memory again and again.
+    """
+
+    def __init__(self, slots: int, drawn: int, bins: int) -> None:
+        self.shares, self.middles, counted = np.empty((3, _SCALES, _PLACES, bins))
+        self.counted = counted.reshape(_SCALES * _PLACES, bins)
+        self.parts, self.floors, self.weighted = np.empty((3, drawn, _SCALES, _PLACES))
+        self.likely = np.empty((slots, _SCALES * _PLACES))
+        # Slots that are not drawn keep 0.
+        self.every = np.zeros((slots, _SCALES * _PLACES))
+        most = _SCALES * _PLACES * max(slots, bins)
+        self.scratch = np.empty(most), np.empty(most, dtype=np.intp)
+
 
 def _resolution(values: Floats) -> float:
     """The step between neighbouring values; 0 for finer than 0.05 ms.
@@ -220,18 +290,30 @@ def _resolution(values: Floats) -> float:
     return least if least >= 0.05 else 0.0
 
 
-def weighted_quantiles(values: Floats, weights: Floats) -> Floats:
+def weighted_quantiles(
+    values: Floats,
+    weights: Floats,
+    scratch: tuple[Floats, Places] | None = None,
+    ends: tuple[float, float] | None = None,
+) -> Floats:
     """Evenly spaced quantiles, of which the outermost gaps have the means of the values there.
 
-    The profile draws evenly between two quantiles: ends at the outermost values would stretch the distribution.
+    The profile draws evenly between two quantiles: ends at the outermost values would stretch the distribution. Callers
+    with many values again and again may give arrays of at least their size, which are overwritten. `ends` are the least
+    and the greatest value, if values that count 0 times are left out.
     """
     values, weights = np.ravel(values), np.ravel(weights)
-    low, high = float(values.min()), float(values.max())
+    used, place = scratch or (np.empty(values.size), np.empty(values.size, dtype=np.intp))
+    used, place = used[: values.size], place[: values.size]
+    low, high = ends or (float(values.min()), float(values.max()))
     while True:
         if high - low < 1e-9:
             return np.full(QUANTILES, (low + high) / 2)
+        np.subtract(values, low, out=used)
+        used *= _FINE / (high - low)
         # Values outside count at the ends, with the means that they have.
-        place = np.clip((values - low) * (_FINE / (high - low)), 0, _FINE - 1).astype(np.intp)
+        np.clip(used, 0, _FINE - 1, out=used)
+        np.copyto(place, used, casting="unsafe")
         each = np.bincount(place, weights, _FINE)
         share = np.cumsum(each) / each.sum()
         first, last = (int(one) for one in np.searchsorted(share, [0.02, 0.98]))
@@ -240,7 +322,7 @@ def weighted_quantiles(values: Floats, weights: Floats) -> Floats:
         # A few values far away leave too few places for the others.
         width = (high - low) / _FINE
         low, high = low + first * width, low + (last + 1) * width
-    sums = np.bincount(place, weights * values, _FINE)
+    sums = np.bincount(place, np.multiply(weights, values, out=used), _FINE)
     some = each > 0
     each = each[some]
     means, until = sums[some] / each, np.cumsum(each)

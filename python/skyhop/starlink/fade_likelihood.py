@@ -94,12 +94,18 @@ def emissions(pairs: Floats, covered: Floats, beside: Floats, loss: Floats, clum
     # Losses of fades come in no clumps.
     extra = clump[..., None, None] * least / chance
     lost, packets = pairs[:, 0][:, None], pairs[:, 1][:, None]
-    alike = np.clip(extra / np.maximum(packets - 1, 1.0), 1e-6, 0.999)
+    # Most of it depends on the packets sent alone, and most intervals of a stream have the same.
+    kinds, of = np.unique(pairs[:, 1], return_inverse=True)
+    alike = np.clip(extra / np.maximum(kinds[:, None] - 1, 1.0), 1e-6, 0.999)
     both = (1 - alike) / alike
     first, second = chance * both, (1 - chance) * both
-    found: Floats = log_gamma(lost + first) - log_gamma(first)
-    found += log_gamma(packets - lost + second) - log_gamma(second)
-    return found + log_gamma(both) - log_gamma(packets + both)
+
+    def by_pair(values: Floats) -> Floats:
+        return values.take(of.ravel(), axis=-2)
+
+    found: Floats = log_gamma(lost + by_pair(first)) - by_pair(log_gamma(first))
+    found += log_gamma(packets - lost + by_pair(second)) - by_pair(log_gamma(second))
+    return found + by_pair(log_gamma(both)) - by_pair(log_gamma(kinds[:, None] + both))
 
 
 def without_fades(rows: Rows, factor: Floats, beside: Floats, clump: Floats) -> Floats:

@@ -8,6 +8,7 @@ length must raise the likelihood (`fade_likelihood.py`), and the likelihood must
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +19,7 @@ from skyhop.starlink import fade_likelihood as model
 from skyhop.starlink.estimating import evenly_spaced
 from skyhop.starlink.fade_likelihood import Places, Rows
 from skyhop.starlink.fitting import Parameter, drawn_places, interval
-from skyhop.starlink.losses import LEAST_SLOTS
+from skyhop.starlink.losses import LEAST_SLOTS, distinct
 from skyhop.starlink.measuring import SLOT_S, Bools
 from skyhop.starlink.recordings import Floats
 
@@ -179,9 +180,9 @@ def rows(place: Floats, lengths_s: Floats, lost: Floats, packets: Floats) -> lis
     """Intervals in rows, in groups of equal length. `place` is the middle of each interval in slots."""
     slot = np.floor(place)
     pieces: dict[float, list[tuple[float, Places]]] = {}
-    for number in np.unique(slot):
-        of = np.nonzero(slot == number)[0]
-        of = of[np.argsort(place[of], kind="stable")]
+    order = np.lexsort((place, slot))
+    numbers, begins = np.unique(slot[order], return_index=True)
+    for number, of in zip(numbers, np.split(order, begins[1:]), strict=False):
         width = float(np.median(lengths_s[of]))
         together = max(1, math.ceil(_LEAST_WIDTH_S / width - 0.01))
         alike = np.abs(lengths_s[of] / width - 1) < _UNEVEN
@@ -193,10 +194,14 @@ def rows(place: Floats, lengths_s: Floats, lost: Floats, packets: Floats) -> lis
                 pieces.setdefault(round(width * together, 2), []).append((float(number), indices))
     found = []
     for width, each in sorted(pieces.items()):
-        sums = [np.stack([values[of].sum(axis=1) for values in (lost, packets)], axis=1) for _, of in each]
-        pairs, pair = np.unique(np.concatenate(sums), axis=0, return_inverse=True)
-        table = np.full((len(each), max(map(len, sums))), len(pairs))
-        table[np.arange(table.shape[1]) < np.array([len(one) for one in sums])[:, None]] = pair.ravel()
+        # All pieces that add up as many intervals at once: one by one they would take most of the time.
+        same = itertools.groupby((of for _, of in each), key=lambda of: of.shape[1])
+        several = [np.concatenate(list(some)) for _, some in same]
+        sums = [np.stack([values[of].sum(axis=1) for values in (lost, packets)], axis=1) for of in several]
+        pairs, pair = distinct(np.concatenate(sums))
+        counts = np.array([len(of) for _, of in each])
+        table = np.full((len(each), counts.max()), len(pairs))
+        table[np.arange(table.shape[1]) < counts[:, None]] = pair
         slots = np.array([number for number, _ in each])
         found.append(Placed(Rows(width, pairs, table), slots, tuple(of for _, of in each)))
     return found

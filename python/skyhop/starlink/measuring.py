@@ -62,13 +62,16 @@ def calm(trips: Slotted) -> tuple[Floats, Floats, Floats]:
     numbers, begins, sizes = numbers[enough], begins[enough], sizes[enough]
     # As `np.percentile` has them, which takes longer for one slot than this for many.
     low, middle, high = (
-        _between(rtts, begins, np.asarray(share * (sizes - 1), dtype=float)) for share in (0.1, 0.5, 0.9)
+        between(rtts, begins, np.asarray(share * (sizes - 1), dtype=float)) for share in (0.1, 0.5, 0.9)
     )
     return numbers, middle, high - low
 
 
-def _between(values: Floats, begins: npt.NDArray[np.intp], places: Floats) -> Floats:
-    """Values so many places behind where each group begins, with straight lines between them."""
+def between(values: Floats, begins: npt.NDArray[np.intp], places: Floats) -> Floats:
+    """Values so many places behind where each group begins, with straight lines between them.
+
+    `values` rise within each group.
+    """
     whole = np.floor(places)
     first, part = begins + whole.astype(np.intp), places - whole
     # The last value has no part of a next one.

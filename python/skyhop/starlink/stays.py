@@ -44,7 +44,9 @@ def correlated(apart_ms: Floats, floors_ms: Floats, width_ms: float, correlation
     second = correlation * first + math.sqrt(1 - correlation**2) * other
     # Equal chances of all slots: the ranks of many normal numbers are those of a uniform distribution.
     ordered = np.sort(floors_ms)
-    shares = [np.argsort(np.argsort(one)) / (_PAIRS - 1) for one in (first, second)]
+    shares = np.empty((2, _PAIRS))
+    for share, one in zip(shares, (first, second), strict=True):
+        share[np.argsort(one)] = np.arange(_PAIRS) / (_PAIRS - 1)
     before, after = (np.interp(share, np.linspace(0, 1, ordered.size), ordered) for share in shares)
     return _dense(apart_ms, after - before, width_ms)
 
