@@ -5,7 +5,9 @@ use super::{RESERVED_NAMES, Resolver};
 use crate::names;
 use crate::scenario::Shell;
 use crate::tree::Path;
+use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
 
 /// All nodes by name.
 #[derive(Default)]
@@ -17,6 +19,9 @@ pub(super) struct Nodes {
     shells: HashMap<String, ShellEntry>,
     /// Satellites that belong together, in the order of the text.
     pub groups: Vec<Group>,
+    /// Every name in order, once somebody has asked for one that is unknown. A file may have a hundred of these, and
+    /// a hundred thousand satellites.
+    listed: RefCell<Rc<[String]>>,
     /// Something that makes nodes could not be read: a node that is not known here may exist.
     pub incomplete: bool,
 }
@@ -63,7 +68,15 @@ impl Nodes {
     }
 
     /// Every name, in order.
-    fn names(&self) -> Vec<String> {
+    fn names(&self) -> Rc<[String]> {
+        // Nodes are only added, so that as many names are the same names.
+        if self.listed.borrow().len() != self.count() {
+            *self.listed.borrow_mut() = self.list_names().into();
+        }
+        Rc::clone(&self.listed.borrow())
+    }
+
+    fn list_names(&self) -> Vec<String> {
         let of_shell = |(shell, entry): (&String, &ShellEntry)| {
             let places = (0..entry.planes).flat_map(|plane| (0..entry.per_plane).map(move |slot| (plane, slot)));
             places.map(|(plane, slot)| satellite_name(shell, plane, slot)).collect::<Vec<_>>()
