@@ -7,7 +7,7 @@
 
 use crate::diagnostic::Problems;
 use crate::format::{FORMAT, ProfileName, name_of_other_profile};
-use crate::forms::{Format, Forms, constants_of, members, tag, with_format};
+use crate::forms::{Format, Forms, constants_of, members, with_format};
 use crate::names;
 use crate::quantity;
 use crate::tree::{Entry, Node, Step, Trail, Value};
@@ -114,39 +114,38 @@ impl<'c> Checker<'c, '_, '_, '_> {
     }
 
     fn check_forms(&mut self, forms: &Forms<'c>, node: &Node, at: &Trail<'_>) {
-        let alternatives = &forms.all[..];
         match &node.value {
-            Value::Text(text) => self.check_text_forms(alternatives, text, node, at),
+            Value::Text(text) => self.check_text_forms(forms, text, node, at),
             Value::Table(entries) => self.check_table_forms(forms, entries, node, at),
             _ => {
                 let of_type =
                     |one: &&&'c Json| one.get("type").and_then(Json::as_str).is_some_and(|t| has_type(node, t));
-                match alternatives.iter().find(of_type) {
+                match forms.all.iter().find(of_type) {
                     Some(one) => self.check(one, node, at),
-                    None => self.wrong_type(alternatives, node, at),
+                    None => self.wrong_type(&forms.all, node, at),
                 }
             }
         }
     }
 
-    fn check_text_forms(&mut self, alternatives: &[&'c Json], text: &str, node: &Node, at: &Trail<'_>) {
-        let constants: Vec<&str> = alternatives.iter().flat_map(|one| constants_of(one)).collect();
+    fn check_text_forms(&mut self, forms: &Forms<'c>, text: &str, node: &Node, at: &Trail<'_>) {
+        let constants: Vec<&str> = forms.all.iter().flat_map(|one| constants_of(one)).collect();
         if constants.contains(&text) {
             return;
         }
         let free = |one: &&&'c Json| one.get("type").is_some_and(|t| t == "string") && constants_of(one).is_empty();
-        if let Some(one) = alternatives.iter().find(free) {
+        if let Some(one) = forms.all.iter().find(free) {
             self.check(one, node, at);
             return;
         }
-        let tags: Vec<&str> = alternatives.iter().filter_map(|one| tag(one)).map(|(name, _)| name).collect();
+        let tags: Vec<&str> = forms.tagged.iter().map(|(name, _)| *name).collect();
         if tags.contains(&text) {
             let message = format!("{text:?} needs values of its own");
             self.problems.add(&node.origin, &at.path(), message, Some(format!("write {{ {text} = {{ ... }} }}")));
             return;
         }
         if constants.is_empty() && tags.is_empty() {
-            self.wrong_type(alternatives, node, at);
+            self.wrong_type(&forms.all, node, at);
             return;
         }
         // What may stand by its name alone and with values is one name.

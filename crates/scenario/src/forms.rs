@@ -135,7 +135,7 @@ pub(crate) fn constants_of(schema: &Json) -> Vec<&str> {
 }
 
 /// An externally tagged variant, `{ drop_tail = { ... } }`: its name and its content.
-pub(crate) fn tag(schema: &Json) -> Option<(&str, &Json)> {
+fn tag(schema: &Json) -> Option<(&str, &Json)> {
     let properties = schema.get("properties")?.as_object()?;
     let (name, inner) = properties.iter().next()?;
     let required = members(schema, "required").any(|key| key == name);

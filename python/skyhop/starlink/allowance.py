@@ -19,11 +19,10 @@ import numpy.typing as npt
 
 from skyhop.starlink.fitting import Parameter, interval
 from skyhop.starlink.measuring import FIRST_S, SLOT_S
-from skyhop.starlink.recordings import Floats
+from skyhop.starlink.recordings import Floats, Places
 from skyhop.starlink.transfers import CARRIED, Transfer
 
 Bools = npt.NDArray[np.bool_]
-Places = npt.NDArray[np.intp]
 
 #: Intervals nearer to an edge tell no fall, s: iperf3 tells the start of a transfer in whole seconds.
 NEAR_S = 1.0

@@ -12,13 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from skyhop.starlink.estimating import QUANTILES, SHARES, Estimate, densities
 from skyhop.starlink.measuring import EDGE_S, SLOT_S, Slotted
-from skyhop.starlink.recordings import Floats
-
-Places = npt.NDArray[np.intp]
+from skyhop.starlink.recordings import Floats, Places
 
 #: A change is claimed where it raises the logarithm of the likelihood by this: as for a pause.
 CLAIMED = 4.6

@@ -16,12 +16,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from skyhop.starlink.measuring import between
-from skyhop.starlink.recordings import Floats
-
-Places = npt.NDArray[np.intp]
+from skyhop.starlink.recordings import Floats, Places
 
 #: Evenly spaced quantiles of each distribution: 5 % apart.
 QUANTILES = 21

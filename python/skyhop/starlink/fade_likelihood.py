@@ -17,12 +17,9 @@ from dataclasses import dataclass, replace
 from statistics import NormalDist
 
 import numpy as np
-import numpy.typing as npt
 
 from skyhop.starlink.losses import log_gamma
-from skyhop.starlink.recordings import Floats
-
-Places = npt.NDArray[np.intp]
+from skyhop.starlink.recordings import Floats, Places
 
 #: Losses that a fade draws: as many nodes of equal weight.
 NODES = 4

@@ -17,11 +17,11 @@ import numpy as np
 
 from skyhop.starlink import fade_likelihood as model
 from skyhop.starlink.estimating import evenly_spaced
-from skyhop.starlink.fade_likelihood import Places, Rows
+from skyhop.starlink.fade_likelihood import Rows
 from skyhop.starlink.fitting import Parameter, drawn_places, interval
 from skyhop.starlink.losses import LEAST_SLOTS, distinct
 from skyhop.starlink.measuring import SLOT_S, Bools
-from skyhop.starlink.recordings import Floats
+from skyhop.starlink.recordings import Floats, Places
 
 #: Fades must raise the logarithm of the likelihood by so much. Three values that have no effect do so in one of 100
 #: recordings (Wilks' theorem).

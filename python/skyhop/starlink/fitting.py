@@ -23,9 +23,7 @@ from skyhop.starlink.changes import Changes
 from skyhop.starlink.estimating import Estimate, Slots
 from skyhop.starlink.measuring import SLOT_S, Slotted, by_the_clock, calm, slotted
 from skyhop.starlink.pauses import Pause
-from skyhop.starlink.recordings import Floats, Recording
-
-Places = npt.NDArray[np.intp]
+from skyhop.starlink.recordings import Floats, Places, Recording
 
 #: Draws for intervals: whole slots, with replacement.
 DRAWS = 200

@@ -20,15 +20,12 @@ from functools import cache
 from statistics import NormalDist
 
 import numpy as np
-import numpy.typing as npt
 
 from skyhop.starlink.allowance import NEAR_S
 from skyhop.starlink.estimating import QUANTILES, evenly_spaced
 from skyhop.starlink.fitting import Parameter, drawn_places, interval
 from skyhop.starlink.measuring import SLOT_S
-from skyhop.starlink.recordings import Floats
-
-Places = npt.NDArray[np.intp]
+from skyhop.starlink.recordings import Floats, Places
 
 #: Slots that tell a distribution.
 LEAST_SLOTS = 8

@@ -20,6 +20,7 @@ import numpy.typing as npt
 from skyhop.texts import text_of
 
 Floats = npt.NDArray[np.float64]
+Places = npt.NDArray[np.intp]
 
 #: A recorder of CSV that waits for each answer gives up after so long, s. A lost ping's row then has the time at which
 #: it was given up.

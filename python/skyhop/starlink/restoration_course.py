@@ -26,7 +26,6 @@ from skyhop.starlink.allowance import (
     OFF,
     SCATTER,
     Bools,
-    Places,
     Series,
     exactness,
     mean_rate,
@@ -36,7 +35,7 @@ from skyhop.starlink.allowance import (
     unexplained,
 )
 from skyhop.starlink.measuring import SLOT_S
-from skyhop.starlink.recordings import Floats
+from skyhop.starlink.recordings import Floats, Places
 from skyhop.starlink.transfers import CARRIED
 
 #: Restorations that one flood must show.
