@@ -2,7 +2,7 @@
 
 use super::graph::{Graph, NARROW_COST, NO_ARC};
 use super::search::Search;
-use std::ops::{Deref, DerefMut};
+use skyhop_processor::Sixteen;
 
 /// Rows of a group: as many distances as a cache line holds.
 pub(super) const LANES: usize = 16;
@@ -20,26 +20,8 @@ const MOST_REPAIRS: usize = 100;
 /// A chain of next hops is followed no further than that. Next hops of before a change can lead in a circle.
 const MOST_HOPS: usize = 256;
 
-/// A node's distance to each root of a group, on a cache line of its own.
-#[derive(Clone, Copy, Debug)]
-#[repr(align(64))]
-pub(super) struct Distances(pub [i32; LANES]);
-
-impl Deref for Distances {
-    type Target = [i32; LANES];
-
-    #[inline(always)]
-    fn deref(&self) -> &[i32; LANES] {
-        &self.0
-    }
-}
-
-impl DerefMut for Distances {
-    #[inline(always)]
-    fn deref_mut(&mut self) -> &mut [i32; LANES] {
-        &mut self.0
-    }
-}
+/// A node's distance to each root of a group.
+pub(super) type Distances = Sixteen;
 
 /// For each of [`LANES`] roots the arcs that all nodes take towards it.
 ///

@@ -135,15 +135,14 @@ impl Worker {
         };
         // Rows in which a node has lost its route or found one.
         let mut cut: Lanes = group.stale;
+        // These places are in no near cache.
+        sweep.changed.iter().for_each(|&(node, _)| block.fetch(node as usize));
         let moved = moved.iter().map(|&node| (node, Lanes::MAX));
         for (node, lanes) in moved.chain(sweep.changed.iter().copied()) {
             for &lane in written.iter().filter(|&&lane| lanes & 1 << lane != 0) {
                 let (node, hop) = (node as usize, hop(group, node as usize, lane));
-                let old = block.get(lane, node);
-                if old != hop {
-                    cut |= Lanes::from((old == Forwarding::NONE) != (hop == Forwarding::NONE)) << lane;
-                    block.set(lane, node, hop);
-                }
+                cut |= Lanes::from(block.has(lane, node) != (hop != Forwarding::NONE)) << lane;
+                block.set(lane, node, hop);
             }
         }
         for &lane in &written {

@@ -8,8 +8,11 @@
 
 use super::graph::{End, Graph, NARROW_COST};
 use super::group::{Distances, FAR, Group, LANES, Lanes};
-use skyhop_processor::{signs, with_wide_vectors};
+use skyhop_processor::{Sixteen, Vectors, Work, with_wide_vectors};
 use std::collections::VecDeque;
+
+/// Added to distances of which the longest is to be found: [`FAR`] then wraps around and comes before all others.
+const RANK: i32 = NARROW_COST + 1;
 
 /// The memory of a renewal, and what the last one found.
 #[derive(Clone, Debug, Default)]
@@ -18,8 +21,8 @@ pub(super) struct Sweep {
     pub distances: Vec<Distances>,
     /// Nodes that take other arcs than before, some of them several times, and in which lanes.
     pub changed: Vec<(u32, Lanes)>,
-    /// The longest distance to each root, as [`ranked`] has it.
-    longest: [i32; LANES],
+    /// The longest distance to each root, [`RANK`] added.
+    longest: Distances,
     /// Nodes that an arc brings nearer than the sweep did, and in which lanes.
     suspects: Vec<(u32, Lanes)>,
     /// For each node the lanes in which it has come nearer since its turn, …
@@ -30,30 +33,35 @@ pub(super) struct Sweep {
     touched: Vec<u32>,
 }
 
+/// A sweep with the vectors that the processor has.
+struct Run<'a> {
+    sweep: &'a mut Sweep,
+    graph: &'a Graph,
+    group: &'a mut Group,
+}
+
+impl Work for Run<'_> {
+    #[inline(always)]
+    fn run(self, vectors: impl Vectors) {
+        let Run { sweep, graph, group } = self;
+        sweep.relax(vectors, graph, group);
+        sweep.choose(vectors, graph, group);
+        sweep.repair(vectors, graph, group);
+    }
+}
+
 impl Sweep {
     /// Finds the arcs that a group takes.
     pub fn run(&mut self, graph: &Graph, group: &mut Group) {
-        self.distances.clear();
-        self.distances.resize(graph.nodes(), Distances([FAR; LANES]));
-        with_wide_vectors(
-            #[inline(always)]
-            || self.relax(graph, group),
-        );
-        with_wide_vectors(
-            #[inline(always)]
-            || self.choose(graph, group),
-        );
-        with_wide_vectors(
-            #[inline(always)]
-            || self.repair(graph, group),
-        );
+        self.distances.resize(graph.nodes(), Sixteen([FAR; LANES]));
+        with_wide_vectors(Run { sweep: self, graph, group });
         // Now rather than before the next sweep: what it reads is in a near cache.
         group.note_repairs(graph, self.suspects.len(), &self.distances);
     }
 
     /// Whether a distance is beyond the reach of 31 bits, and what was found towards this root may be wrong.
     pub fn is_too_long(&self, lane: usize) -> bool {
-        self.longest[lane] >= ranked(FAR - NARROW_COST)
+        self.longest[lane] >= (FAR - NARROW_COST).wrapping_add(RANK)
     }
 
     /// Distances that the last sweep got wrong.
@@ -64,26 +72,32 @@ impl Sweep {
 
     /// Gives each node in turn the shortest distance over its arcs to nodes whose distances are known.
     #[inline(always)]
-    fn relax(&mut self, graph: &Graph, group: &Group) {
+    fn relax(&mut self, vectors: impl Vectors, graph: &Graph, group: &Group) {
         let distances = &mut self.distances;
+        let far = vectors.load(&Sixteen([FAR; LANES]));
+        distances.iter_mut().for_each(|distance| vectors.store(far, distance));
         for (lane, root) in group.live() {
             distances[root as usize][lane] = 0;
         }
         for &node in &group.visits {
-            distances[node as usize] = shortest(distances, node as usize, graph.fan(node as usize));
+            let best = shortest(vectors, distances, node as usize, graph.fan(node as usize));
+            vectors.store(best, &mut distances[node as usize]);
         }
     }
 
     /// Finds the arc over which each node is as near as it is, and nodes that an arc would bring nearer.
     #[inline(always)]
-    fn choose(&mut self, graph: &Graph, group: &mut Group) {
+    fn choose(&mut self, vectors: impl Vectors, graph: &Graph, group: &mut Group) {
         let Sweep { distances, changed, longest, suspects, .. } = self;
         changed.clear();
         suspects.clear();
-        let mut most = [i32::MIN; LANES];
+        let mut most = vectors.load(&Sixteen([i32::MIN; LANES]));
         for (node, here) in (0..).zip(&*distances) {
-            most = longer(most, here);
-            let Chosen { other, nearer } = choose_one(graph, distances, &mut group.taken, node as usize);
+            most = vectors.greater(most, vectors.load(here), RANK);
+            if is_unchanged(vectors, graph, distances, &group.taken, node as usize) {
+                continue;
+            }
+            let Chosen { other, nearer } = choose_one(vectors, graph, distances, &mut group.taken, node as usize);
             if other != 0 {
                 changed.push((node, other));
             }
@@ -91,19 +105,20 @@ impl Sweep {
                 suspects.push((node, nearer));
             }
         }
-        *longest = most;
+        vectors.store(most, longest);
     }
 
     /// Gives the suspects their shortest distances, and all nodes that come nearer over them.
     #[inline(always)]
-    fn repair(&mut self, graph: &Graph, group: &mut Group) {
+    fn repair(&mut self, vectors: impl Vectors, graph: &Graph, group: &mut Group) {
         let Sweep { distances, changed, longest, suspects, nearer, queue, touched, .. } = self;
         nearer.resize(graph.nodes(), 0);
         for &(node, _) in &*suspects {
             // Those before it may have brought it nearer in more lanes than were seen.
-            let here = shortest(distances, node as usize, graph.fan(node as usize));
-            nearer[node as usize] = signs(&here, 0, &distances[node as usize]).negative;
-            distances[node as usize] = here;
+            let before = vectors.load(&distances[node as usize]);
+            let here = shortest(vectors, distances, node as usize, graph.fan(node as usize));
+            vectors.store(here, &mut distances[node as usize]);
+            nearer[node as usize] = vectors.signs(&distances[node as usize], 0, before).negative;
             queue.push_back(node);
         }
         touched.clear();
@@ -111,16 +126,15 @@ impl Sweep {
         while let Some(node) = queue.pop_front() {
             let lanes = std::mem::take(&mut nearer[node as usize]);
             let here = distances[node as usize];
-            *longest = longer(*longest, &here);
+            vectors.store(vectors.greater(vectors.load(longest), vectors.load(&here), RANK), longest);
             touched.push(node);
             for entry in graph.arcs_into(node as usize) {
                 let (from, cost) = (entry.from as usize, entry.cost as i32);
-                let more = signs(&here, cost, &distances[from]);
+                let before = vectors.load(&distances[from]);
+                let more = vectors.signs(&here, cost, before);
                 let fell = more.negative & lanes;
                 if fell != 0 {
-                    for lane in 0..LANES {
-                        distances[from][lane] = distances[from][lane].min(here[lane] + cost);
-                    }
+                    vectors.store(vectors.lesser(before, &here, cost), &mut distances[from]);
                     if nearer[from] == 0 {
                         queue.push_back(entry.from);
                     }
@@ -133,7 +147,7 @@ impl Sweep {
             }
         }
         for &node in &*touched {
-            let other = choose_one(graph, distances, &mut group.taken, node as usize).other;
+            let other = choose_one(vectors, graph, distances, &mut group.taken, node as usize).other;
             if other != 0 {
                 changed.push((node, other));
             }
@@ -151,11 +165,17 @@ struct Chosen {
 
 /// Finds the arcs over which a node is as near as it is.
 #[inline(always)]
-fn choose_one(graph: &Graph, distances: &[Distances], taken: &mut [Lanes], node: usize) -> Chosen {
-    let here = &distances[node];
+fn choose_one(
+    vectors: impl Vectors,
+    graph: &Graph,
+    distances: &[Distances],
+    taken: &mut [Lanes],
+    node: usize,
+) -> Chosen {
+    let here = vectors.load(&distances[node]);
     let (mut found, mut chosen) = (0, Chosen { other: 0, nearer: 0 });
     for (end, taken) in graph.fan(node).iter().zip(&mut taken[graph.range(node)]) {
-        let more = signs(&distances[end.to as usize], end.cost, here);
+        let more = vectors.signs(&distances[end.to as usize], end.cost, here);
         // The first of the arcs that make it so near.
         let first = more.zero & !found;
         found |= first;
@@ -165,30 +185,24 @@ fn choose_one(graph: &Graph, distances: &[Distances], taken: &mut [Lanes], node:
     chosen
 }
 
-/// A distance among others of which the longest is to be found: [`FAR`] comes before all of them.
+/// Whether [`choose_one`] would find in each lane the arc that is taken, and no other one as short: the usual case.
 #[inline(always)]
-fn ranked(distance: i32) -> i32 {
-    distance.wrapping_add(NARROW_COST + 1)
+fn is_unchanged(vectors: impl Vectors, graph: &Graph, distances: &[Distances], taken: &[Lanes], node: usize) -> bool {
+    let here = vectors.load(&distances[node]);
+    let mut differ = 0;
+    for (end, taken) in graph.fan(node).iter().zip(&taken[graph.range(node)]) {
+        let more = vectors.signs(&distances[end.to as usize], end.cost, here);
+        differ |= more.negative | more.zero ^ taken;
+    }
+    differ == 0
 }
 
 /// For each lane the shortest distance over any of a node's arcs, or that which it has.
 #[inline(always)]
-fn shortest(distances: &[Distances], node: usize, fan: &[End]) -> Distances {
-    let mut best = distances[node];
+fn shortest<V: Vectors>(vectors: V, distances: &[Distances], node: usize, fan: &[End]) -> V::Numbers {
+    let mut best = vectors.load(&distances[node]);
     for end in fan {
-        let there = &distances[end.to as usize];
-        for lane in 0..LANES {
-            best[lane] = best[lane].min(there[lane] + end.cost);
-        }
+        best = vectors.lesser(best, &distances[end.to as usize], end.cost);
     }
     best
-}
-
-/// For each lane the longer one of a distance that is [`ranked`] and one that is not.
-#[inline(always)]
-fn longer(mut most: [i32; LANES], here: &Distances) -> [i32; LANES] {
-    for lane in 0..LANES {
-        most[lane] = most[lane].max(ranked(here[lane]));
-    }
-    most
 }

@@ -7,7 +7,7 @@
 use super::Hop;
 use crate::{LinkId, NodeId};
 use skyhop_base::Index;
-use skyhop_processor::prefetch;
+use skyhop_processor::{prefetch, prefetch_at};
 use std::sync::Arc;
 
 /// No hop.
@@ -139,6 +139,18 @@ impl Block<'_> {
             return Hop { link: LinkId::new(place), to: self.far[place as usize] };
         }
         self.moving.hop(place)
+    }
+
+    /// Whether a node has a hop in a row of the block.
+    #[inline]
+    pub fn has(&self, row: usize, node: usize) -> bool {
+        self.places[(node << self.shift) + row] != NONE
+    }
+
+    /// Fetches the places of a node.
+    #[inline]
+    pub fn fetch(&self, node: usize) {
+        prefetch_at(self.places, node << self.shift);
     }
 
     #[inline]
