@@ -1,18 +1,15 @@
 //! Tables of a run folder that grow while the run goes on, so that its memory does not grow with its length.
 //!
 //! A table moves from memory to its files when it has [`LONG_ROWS`] rows; every shorter one is written at the end. A
-//! piece of it is one row group of the Parquet file. The hash of the records covers columns one after the other, so it
-//! reads the finished file back, column by column.
+//! piece of it is one row group of the Parquet file.
 
 use crate::Error;
-use crate::parquet_file::{ColumnOfFile, Parquet, ParquetReader};
+use crate::parquet_file::Parquet;
 use crate::table_files::{Csv, CsvTables, Files};
-use crate::tables::{RecordsHasher, TABLES, has_rows_in_order, is_hashed, row_order, table};
+use crate::tables::{RecordsHasher, TABLES, TableHasher, table};
 use arrow_array::RecordBatch;
 use skyhop_sim::records::Records;
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io;
 
 /// Rows of a table that stay in memory, some 15 MB of the widest one. More than [`CsvTables::SHORT_ROWS`], so that no
 /// table in pieces has a CSV file by default.
@@ -30,12 +27,7 @@ pub(crate) struct LongTables<'a> {
 struct LongTable {
     parquet: Parquet,
     csv: Option<Csv>,
-    /// Rows of each piece.
-    pieces: Vec<usize>,
-    /// Whether every piece has its rows in the order in which the hash takes them.
-    in_order: bool,
-    /// For each column whether the hash contains it.
-    hashed: Vec<bool>,
+    hash: TableHasher,
 }
 
 impl<'a> LongTables<'a> {
@@ -69,20 +61,14 @@ impl<'a> LongTables<'a> {
                 Some(CsvTables::Short) | None => None,
             };
             let parquet = files.create(&parquet_name(name), |file| Parquet::new(file, batch))?;
-            let hashed = vec![false; batch.num_columns()];
-            let table = LongTable { parquet, csv, pieces: Vec::new(), in_order: true, hashed };
-            self.open.insert(name, table);
+            self.open.insert(name, LongTable { parquet, csv, hash: TableHasher::new(name, batch) });
         }
         let long = self.open.get_mut(name).expect("it is open by now");
         files.written(&parquet_name(name), long.parquet.add(batch))?;
         if let Some(csv) = &mut long.csv {
             files.written(&csv_name(name), csv.add(batch))?;
         }
-        long.pieces.push(batch.num_rows());
-        long.in_order = long.in_order && has_rows_in_order(batch);
-        for ((hashed, field), column) in long.hashed.iter_mut().zip(batch.schema().fields()).zip(batch.columns()) {
-            *hashed |= is_hashed(name, field.name(), column);
-        }
+        long.hash.add(batch);
         Ok(())
     }
 
@@ -103,10 +89,10 @@ impl<'a> LongTables<'a> {
                 if self.csv == Some(CsvTables::Short) {
                     without.push(name);
                 }
-                self.close(name, &mut hasher)?;
+                hasher.add(self.close(name)?);
                 continue;
             }
-            hasher.table(name, &batch);
+            hasher.add_whole(name, &batch);
             if !self.files.write_table(name, &batch, self.csv)? {
                 without.push(name);
             }
@@ -114,15 +100,13 @@ impl<'a> LongTables<'a> {
         Ok((without, hasher.finish()))
     }
 
-    fn close(&mut self, name: &'static str, hasher: &mut RecordsHasher) -> Result<(), Error> {
-        let LongTable { parquet, csv, pieces, in_order, hashed } = self.open.remove(name).expect("it is open");
-        let file = parquet_name(name);
-        self.files.written(&file, parquet.finish())?;
+    fn close(&mut self, name: &'static str) -> Result<TableHasher, Error> {
+        let LongTable { parquet, csv, hash } = self.open.remove(name).expect("it is open");
+        self.files.written(&parquet_name(name), parquet.finish())?;
         if let Some(csv) = csv {
             self.files.written(&csv_name(name), csv.finish())?;
         }
-        let done = self.files.open(&file).and_then(|file| hash(file, name, &pieces, (in_order, &hashed), hasher));
-        self.files.written(&file, done)
+        Ok(hash)
     }
 }
 
@@ -134,49 +118,13 @@ fn csv_name(table: &str) -> String {
     format!("{table}.csv")
 }
 
-/// Adds the table in `file` to `hasher` as [`RecordsHasher::table`] does with a whole one.
-fn hash(
-    file: File,
-    name: &str,
-    pieces: &[usize],
-    (in_order, hashed): (bool, &[bool]),
-    hasher: &mut RecordsHasher,
-) -> io::Result<()> {
-    let reader = ParquetReader::new(file)?;
-    let columns = reader.columns();
-    hasher.begin(name, pieces.iter().sum(), hashed.iter().filter(|&&hashed| hashed).count());
-    // The order within an instant depends on the columns of text.
-    let is_key = |column: &ColumnOfFile| column.name == "time_s" || column.is_text;
-    let keys: Vec<usize> = (0..columns.len()).filter(|&column| !in_order && is_key(&columns[column])).collect();
-    for (column, ColumnOfFile { name, .. }) in columns.iter().enumerate().filter(|&(column, _)| hashed[column]) {
-        // The columns of a batch stand in the order of the file: texts are compared from left to right.
-        let mut wanted = keys.clone();
-        if let Err(place) = wanted.binary_search(&column) {
-            wanted.insert(place, column);
-        }
-        for (group, &length) in pieces.iter().enumerate() {
-            let batch = Some(reader.read(group, &wanted)?).filter(|batch| batch.num_rows() == length);
-            let batch = batch.ok_or_else(|| io::Error::other("it lacks rows that were just written"))?;
-            let order = match in_order {
-                true => (0..length as u32).collect(),
-                false => row_order(&batch),
-            };
-            let values = batch.column_by_name(name).expect("the column was asked for");
-            if group == 0 {
-                hasher.begin_column(name, values);
-            }
-            hasher.values(values, &order);
-        }
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::parquet_file::ParquetReader;
     use crate::{Progress, RunOptions, Scenario, records_hash, run, run_into};
     use arrow_array::{Array, BooleanArray, StringViewArray};
-    use std::fs;
+    use std::fs::{self, File};
     use std::path::Path;
 
     /// Two flows over five links, 140,000 instants: each series is written in pieces, and most tables are short. The

@@ -1,20 +1,21 @@
 //! Tables as Parquet files: each batch is a row group, and each column has one of the four types of [`Column`].
 //!
-//! The parquet crate can also write and read whole Arrow batches, of any type. That part takes a minute and a half to
-//! compile (`docs/decisions/table-files.md`), so columns go through its typed writers and readers here.
+//! The parquet crate can also write whole Arrow batches, of any type. That part takes a minute and a half to compile
+//! (`docs/decisions/table-files.md`), so columns go through its typed writers here.
 
-use crate::tables::{Column, Names};
-use arrow_array::{Array, ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringViewArray};
-use arrow_buffer::NullBuffer;
-use arrow_schema::{Field, Schema};
+#[cfg(test)]
+mod reader;
+
+use crate::tables::Column;
+use arrow_array::{Array, RecordBatch, StringViewArray};
 use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
-use parquet::column::reader::{ColumnReader, get_typed_column_reader};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
 use parquet::errors::Result;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
-use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::{ColumnPath, Type};
+#[cfg(test)]
+pub(crate) use reader::ParquetReader;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::sync::Arc;
@@ -102,7 +103,7 @@ fn texts(values: &StringViewArray) -> Vec<ByteArray> {
     }
 }
 
-/// Texts that are kept while a column is written or read.
+/// Texts that are kept while a column is written.
 const PLACES: usize = 256;
 
 fn write<T: DataType>(writer: &mut SerializedColumnWriter<'_>, values: &[T::T], levels: &[i16]) -> Result<()> {
@@ -110,118 +111,11 @@ fn write<T: DataType>(writer: &mut SerializedColumnWriter<'_>, values: &[T::T], 
     Ok(())
 }
 
-/// Reads a file of [`Parquet`] back, one column of a row group at a time.
-pub(crate) struct ParquetReader(SerializedFileReader<File>);
-
-impl ParquetReader {
-    pub fn new(file: File) -> io::Result<ParquetReader> {
-        Ok(ParquetReader(SerializedFileReader::new(file)?))
-    }
-
-    pub fn columns(&self) -> Vec<ColumnOfFile> {
-        let columns = self.0.metadata().file_metadata().schema_descr().columns();
-        let column = |column: &parquet::schema::types::ColumnDescPtr| ColumnOfFile {
-            name: column.name().to_owned(),
-            is_text: column.physical_type() == Physical::BYTE_ARRAY,
-        };
-        columns.iter().map(column).collect()
-    }
-
-    #[cfg(test)]
-    pub fn row_groups(&self) -> usize {
-        self.0.num_row_groups()
-    }
-
-    /// The values of these columns in a row group.
-    pub fn read(&self, row_group: usize, columns: &[usize]) -> io::Result<RecordBatch> {
-        let group = self.0.get_row_group(row_group)?;
-        let rows = group.metadata().num_rows() as usize;
-        let (mut fields, mut arrays) = (Vec::new(), Vec::new());
-        for &column in columns {
-            let array = read_column(group.get_column_reader(column)?, rows)?;
-            let name = group.metadata().column(column).column_descr().name();
-            fields.push(Field::new(name, array.data_type().clone(), true));
-            arrays.push(array);
-        }
-        RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays).map_err(io::Error::other)
-    }
-}
-
-pub(crate) struct ColumnOfFile {
-    pub name: String,
-    pub is_text: bool,
-}
-
-fn read_column(reader: ColumnReader, rows: usize) -> io::Result<ArrayRef> {
-    Ok(match reader {
-        ColumnReader::DoubleColumnReader(_) => {
-            let (values, nulls) = read::<DoubleType>(reader, rows)?;
-            Arc::new(Float64Array::new(values.into(), nulls))
-        }
-        ColumnReader::Int64ColumnReader(_) => {
-            let (values, nulls) = read::<Int64Type>(reader, rows)?;
-            Arc::new(Int64Array::new(values.into(), nulls))
-        }
-        ColumnReader::BoolColumnReader(_) => {
-            let (values, nulls) = read::<BoolType>(reader, rows)?;
-            Arc::new(BooleanArray::new(values.into(), nulls))
-        }
-        ColumnReader::ByteArrayColumnReader(_) => {
-            let (texts, nulls) = read::<ByteArrayType>(reader, rows)?;
-            read_texts(&texts, nulls.as_ref())?
-        }
-        _ => return Err(io::Error::other("a column has a type that tables do not have")),
-    })
-}
-
-/// The reader gives the same bytes for equal texts of a page's dictionary, so each is looked at once.
-fn read_texts(texts: &[ByteArray], nulls: Option<&NullBuffer>) -> io::Result<ArrayRef> {
-    let (mut distinct, mut ids): (Vec<String>, Vec<Option<u32>>) = (Vec::new(), Vec::with_capacity(texts.len()));
-    let mut known: [Option<(&[u8], u32)>; PLACES] = [None; PLACES];
-    for (row, text) in texts.iter().enumerate() {
-        if nulls.is_some_and(|nulls| nulls.is_null(row)) {
-            ids.push(None);
-            continue;
-        }
-        let bytes = text.data();
-        let kept = &mut known[(bytes.as_ptr().addr() >> 3) % PLACES];
-        let id = match *kept {
-            Some((known, id)) if std::ptr::eq(known, bytes) => id,
-            _ => {
-                distinct.push(text.as_utf8()?.to_owned());
-                let id = distinct.len() as u32 - 1;
-                *kept = Some((bytes, id));
-                id
-            }
-        };
-        ids.push(Some(id));
-    }
-    Ok(Names::new(&distinct).of(ids.into_iter()))
-}
-
-/// So many rows of a column, and which of them are null. Those have the default of the type.
-fn read<T: DataType>(reader: ColumnReader, rows: usize) -> io::Result<(Vec<T::T>, Option<NullBuffer>)> {
-    let mut reader = get_typed_column_reader::<T>(reader);
-    let (mut levels, mut values) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
-    // It may stop at the end of a page.
-    while levels.len() < rows {
-        let (more, ..) = reader.read_records(rows - levels.len(), Some(&mut levels), None, &mut values)?;
-        if more == 0 {
-            return Err(io::Error::other("it lacks rows that were just written"));
-        }
-    }
-    if values.len() == rows {
-        return Ok((values, None));
-    }
-    let mut values = values.into_iter();
-    let nulls = levels.iter().map(|&level| level != 0).collect();
-    let mut of = |level| if level == 0 { T::T::default() } else { values.next().unwrap_or_default() };
-    Ok((levels.into_iter().map(&mut of).collect(), Some(nulls)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array};
+    use arrow_schema::{Field, Schema};
 
     /// More texts than are kept, empty and long ones, and nulls in every type, also as the first and the only values.
     #[test]
@@ -266,9 +160,7 @@ mod tests {
         let reader = ParquetReader::new(File::open(&path).unwrap()).unwrap();
         assert_eq!(reader.row_groups(), pieces.len());
         let columns = reader.columns();
-        let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
-        assert_eq!(names, ["real", "all", "none", "count", "flag", "many", "few", "empty"]);
-        assert_eq!(columns.iter().filter(|column| column.is_text).count(), 3);
+        assert_eq!(columns, ["real", "all", "none", "count", "flag", "many", "few", "empty"]);
         for (group, piece) in pieces.iter().enumerate() {
             assert_eq!(reader.read(group, &[0, 1, 2, 3, 4, 5, 6, 7]).unwrap(), *piece);
             assert_eq!(reader.read(group, &[3, 6]).unwrap(), piece.project(&[3, 6]).unwrap());

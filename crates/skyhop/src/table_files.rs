@@ -34,11 +34,6 @@ impl Files<'_> {
         self.written(name, created)
     }
 
-    /// A file that is there.
-    pub fn open(&self, name: &str) -> io::Result<File> {
-        File::open(self.folder.join(name))
-    }
-
     /// An error of writing a file, with its name.
     pub fn written<T>(&self, name: &str, result: io::Result<T>) -> Result<T, Error> {
         result.map_err(Error::write(&self.shown.join(name)))

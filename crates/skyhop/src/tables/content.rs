@@ -10,28 +10,24 @@ use std::fmt::Write as _;
 /// Version of the records: which tables there are, with which columns, and how their hash is formed. It is part of the
 /// hash and rises with each change to any of these, so that hashes of two versions never agree. A column at the end of
 /// a table may come without a rise, if it is empty in most runs: `LATE_COLUMNS`.
-pub const RECORDS_FORMAT: u32 = 5;
+pub const RECORDS_FORMAT: u32 = 6;
 
 /// Columns that came after the last rise of [`RECORDS_FORMAT`], by table. The hash contains them where they hold a
 /// value: runs in which they are empty keep their hash.
 const LATE_COLUMNS: [(&str, &str); 1] = [("packets", "to")];
 
-/// Whether the hash contains this column of a table.
-pub(crate) fn is_hashed(table: &str, name: &str, column: &dyn Array) -> bool {
-    !LATE_COLUMNS.contains(&(table, name)) || column.null_count() < column.len()
-}
-
 /// The hash over every table of a run.
 pub fn records_hash(records: &Records) -> String {
     let mut hasher = RecordsHasher::default();
     for name in TABLES {
-        hasher.table(name, &table(records, name).expect("every name of TABLES is a table"));
+        hasher.add_whole(name, &table(records, name).expect("every name of TABLES is a table"));
     }
     hasher.finish()
 }
 
-/// SHA-256, in hexadecimal, over [`RECORDS_FORMAT`] and every table of [`TABLES`], in that order: its name, and per
-/// column the name, the type and all values. Columns that [`is_hashed`] excepts have no part in it.
+/// SHA-256, in hexadecimal, over [`RECORDS_FORMAT`] and every table of [`TABLES`], in that order: its name, the number
+/// of its rows and of its columns, and per column the name, the type and the SHA-256 of its values. `LATE_COLUMNS`
+/// without a value have no part in it.
 ///
 /// Rows are taken in the order of time and then of the names in them, so the hash does not depend on the order in
 /// which flows and links were declared. Wall time, the program's version and file formats have no part in it.
@@ -49,33 +45,24 @@ impl Default for RecordsHasher {
 }
 
 impl RecordsHasher {
-    pub fn table(&mut self, name: &str, batch: &RecordBatch) {
-        let schema = batch.schema();
-        let columns = schema.fields().iter().zip(batch.columns());
-        let hashed: Vec<_> = columns.filter(|(field, column)| is_hashed(name, field.name(), column)).collect();
-        self.begin(name, batch.num_rows(), hashed.len());
-        let order = row_order(batch);
-        for (field, column) in hashed {
-            self.begin_column(field.name(), column);
-            self.values(column, &order);
+    pub fn add(&mut self, table: TableHasher) {
+        let TableHasher { name, rows, columns } = table;
+        let columns: Vec<ColumnHasher> = columns.into_iter().filter(|column| column.is_hashed(name)).collect();
+        self.text(name);
+        self.length(rows);
+        self.length(columns.len());
+        for ColumnHasher { name, kind, values, .. } in columns {
+            self.text(&name);
+            self.text(kind);
+            self.0.update(values.finalize());
         }
     }
 
-    /// Begins a table whose columns follow one by one: [`RecordsHasher::begin_column`], then the values.
-    pub fn begin(&mut self, name: &str, rows: usize, columns: usize) {
-        self.text(name);
-        self.length(rows);
-        self.length(columns);
-    }
-
-    pub fn begin_column(&mut self, name: &str, column: &dyn Array) {
-        self.text(name);
-        self.text(match Column::of(column) {
-            Column::Real(_) => "real",
-            Column::Count(_) => "count",
-            Column::Flag(_) => "flag",
-            Column::Text(_) => "text",
-        });
+    /// Adds a table that has not been written in pieces.
+    pub fn add_whole(&mut self, name: &'static str, batch: &RecordBatch) {
+        let mut table = TableHasher::new(name, batch);
+        table.add(batch);
+        self.add(table);
     }
 
     pub fn finish(self) -> String {
@@ -93,9 +80,58 @@ impl RecordsHasher {
         self.length(text.len());
         self.0.update(text);
     }
+}
 
-    /// A piece of the values of a column, in the order of `order`.
-    pub fn values(&mut self, column: &dyn Array, order: &[u32]) {
+/// What the hash of the records contains of one table, piece by piece.
+pub(crate) struct TableHasher {
+    name: &'static str,
+    rows: usize,
+    columns: Vec<ColumnHasher>,
+}
+
+struct ColumnHasher {
+    name: String,
+    kind: &'static str,
+    values: Sha256,
+    /// Whether any value is there.
+    has_values: bool,
+}
+
+impl TableHasher {
+    /// For a table with these columns, none of whose rows is added.
+    pub fn new(name: &'static str, like: &RecordBatch) -> TableHasher {
+        let schema = like.schema();
+        let columns = schema.fields().iter().zip(like.columns());
+        let columns = columns.map(|(field, column)| ColumnHasher::new(field.name(), column)).collect();
+        TableHasher { name, rows: 0, columns }
+    }
+
+    /// Adds rows that are later than all before.
+    pub fn add(&mut self, batch: &RecordBatch) {
+        let order = row_order(batch);
+        self.rows += batch.num_rows();
+        self.columns.iter_mut().zip(batch.columns()).for_each(|(hasher, column)| hasher.add(column, &order));
+    }
+}
+
+impl ColumnHasher {
+    fn new(name: &str, column: &dyn Array) -> ColumnHasher {
+        let kind = match Column::of(column) {
+            Column::Real(_) => "real",
+            Column::Count(_) => "count",
+            Column::Flag(_) => "flag",
+            Column::Text(_) => "text",
+        };
+        ColumnHasher { name: name.to_owned(), kind, values: Sha256::new(), has_values: false }
+    }
+
+    fn is_hashed(&self, table: &str) -> bool {
+        self.has_values || !LATE_COLUMNS.contains(&(table, &*self.name))
+    }
+
+    /// A piece of the values, in the order of `order`.
+    fn add(&mut self, column: &dyn Array, order: &[u32]) {
+        self.has_values |= column.null_count() < column.len();
         match Column::of(column) {
             Column::Real(values) => {
                 self.put(column, order, |row, out| out.extend(values.value(row).to_bits().to_le_bytes()));
@@ -125,26 +161,20 @@ impl RecordsHasher {
                 put(row, &mut bytes);
             }
             if bytes.len() > 1 << 15 {
-                self.0.update(&bytes);
+                self.values.update(&bytes);
                 bytes.clear();
             }
         }
-        self.0.update(&bytes);
+        self.values.update(&bytes);
     }
 }
 
 /// Rows sorted by time and then by every column of text, from left to right. Equal rows keep their order.
-pub(crate) fn row_order(batch: &RecordBatch) -> Vec<u32> {
+fn row_order(batch: &RecordBatch) -> Vec<u32> {
     let keys = RowKeys::of(batch);
     let mut order: Vec<u32> = (0..batch.num_rows() as u32).collect();
     order.sort_by(|&a, &b| keys.compare(a as usize, b as usize));
     order
-}
-
-/// Whether [`row_order`] leaves every row where it is.
-pub(crate) fn has_rows_in_order(batch: &RecordBatch) -> bool {
-    let keys = RowKeys::of(batch);
-    (1..batch.num_rows()).all(|row| keys.compare(row - 1, row).is_le())
 }
 
 /// The columns by which rows are ordered.

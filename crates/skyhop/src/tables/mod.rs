@@ -9,7 +9,7 @@ mod workloads;
 
 pub(crate) use column::Column;
 pub use content::{RECORDS_FORMAT, records_hash};
-pub(crate) use content::{RecordsHasher, has_rows_in_order, is_hashed, row_order};
+pub(crate) use content::{RecordsHasher, TableHasher};
 
 use crate::Error;
 use crate::measures::{self, Measure, column, statistics, without_least};
