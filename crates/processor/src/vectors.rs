@@ -64,16 +64,14 @@ pub fn with_wide_vectors(work: impl Work) {
     #[cfg(target_arch = "x86_64")]
     x86::with_widest(work);
     #[cfg(not(target_arch = "x86_64"))]
-    work.run(OneByOne);
+    work.run(Common);
 }
 
-/// Without any instruction of one processor.
-#[cfg(any(test, not(target_arch = "x86_64")))]
+/// With instructions that every processor of the architecture has.
 #[derive(Clone, Copy, Debug)]
-struct OneByOne;
+struct Common;
 
-#[cfg(any(test, not(target_arch = "x86_64")))]
-impl Vectors for OneByOne {
+impl Vectors for Common {
     type Numbers = Sixteen;
 
     #[inline(always)]
@@ -98,24 +96,22 @@ impl Vectors for OneByOne {
 
     #[inline(always)]
     fn signs(self, there: &Sixteen, step: i32, here: Sixteen) -> Signs {
-        let mask =
-            |is: fn(i32) -> bool| (0..16).fold(0, |mask, n| mask | u16::from(is(there[n] + step - here[n])) << n);
-        Signs { negative: mask(|sum| sum < 0), zero: mask(|sum| sum == 0) }
+        #[cfg(target_arch = "x86_64")]
+        return x86::signs(there, step, &here);
+        #[cfg(not(target_arch = "x86_64"))]
+        signs_one_by_one(there, step, &here)
     }
+}
+
+#[cfg(any(test, not(target_arch = "x86_64")))]
+fn signs_one_by_one(there: &Sixteen, step: i32, here: &Sixteen) -> Signs {
+    let mask = |is: fn(i32) -> bool| (0..16).fold(0, |mask, n| mask | u16::from(is(there[n] + step - here[n])) << n);
+    Signs { negative: mask(|sum| sum < 0), zero: mask(|sum| sum == 0) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Everything that `vectors` do with these numbers.
-    fn all(vectors: impl Vectors, a: &Sixteen, b: &Sixteen, step: i32) -> (Sixteen, Sixteen, Signs) {
-        let (mut lesser, mut greater) = (Sixteen([0; 16]), Sixteen([0; 16]));
-        let here = vectors.load(b);
-        vectors.store(vectors.lesser(here, a, step), &mut lesser);
-        vectors.store(vectors.greater(here, vectors.load(a), step), &mut greater);
-        (lesser, greater, vectors.signs(a, step, here))
-    }
 
     struct Compared(Sixteen, Sixteen, i32);
 
@@ -123,7 +119,13 @@ mod tests {
         #[inline(always)]
         fn run(self, vectors: impl Vectors) {
             let Compared(a, b, step) = self;
-            assert_eq!(all(vectors, a, b, *step), all(OneByOne, a, b, *step));
+            let (mut lesser, mut greater) = (Sixteen([0; 16]), Sixteen([0; 16]));
+            let here = vectors.load(b);
+            vectors.store(vectors.lesser(here, a, *step), &mut lesser);
+            vectors.store(vectors.greater(here, vectors.load(a), *step), &mut greater);
+            assert_eq!(lesser.0, std::array::from_fn(|n| b[n].min(a[n] + step)));
+            assert_eq!(greater.0, std::array::from_fn(|n| b[n].max(a[n] + step)));
+            assert_eq!(vectors.signs(a, *step, here), signs_one_by_one(a, *step, b));
         }
     }
 
@@ -145,5 +147,22 @@ mod tests {
                 x86::with_each(&compared);
             }
         }
+    }
+
+    /// [`Vectors::greater`] may overflow.
+    #[test]
+    fn a_sum_may_wrap_around() {
+        struct Wrapped;
+        impl Work for Wrapped {
+            #[inline(always)]
+            fn run(self, vectors: impl Vectors) {
+                let mut most = Sixteen([0; 16]);
+                let far = vectors.load(&Sixteen([i32::MAX; 16]));
+                vectors.store(vectors.greater(vectors.load(&Sixteen([-5; 16])), far, 1), &mut most);
+                assert_eq!(most, Sixteen([-5; 16]));
+            }
+        }
+        with_wide_vectors(Wrapped);
+        Wrapped.run(Common);
     }
 }

@@ -1,6 +1,6 @@
-//! The vectors of x86-64: those of AVX-512 and AVX2 where a processor has them, and of SSE2, which each has.
+//! The vectors of x86-64: those of AVX-512 and AVX2 where a processor has them. SSE2 is in all of them.
 
-use super::{Signs, Sixteen, Vectors, Work};
+use super::{Common, Signs, Sixteen, Vectors, Work};
 use std::arch::is_x86_feature_detected;
 use std::arch::x86_64::{
     __m128i, __m256i, __m512i, _mm_add_epi32, _mm_cmpeq_epi8, _mm_loadu_si128, _mm_movemask_epi8, _mm_packs_epi16,
@@ -18,7 +18,7 @@ pub(super) fn with_widest(work: impl Work) {
         // SAFETY: the processor has the instructions.
         unsafe { with_avx2(work) }
     } else {
-        work.run(Sse2);
+        work.run(Common);
     }
 }
 
@@ -33,7 +33,7 @@ pub(super) fn with_each(work: impl Work + Copy) {
         // SAFETY: the processor has the instructions.
         unsafe { with_avx2(work) }
     }
-    work.run(Sse2);
+    work.run(Common);
 }
 
 #[target_feature(enable = "avx512f")]
@@ -184,38 +184,11 @@ fn bits(numbers: __m256i) -> u16 {
     _mm256_movemask_ps(_mm256_castsi256_ps(numbers)) as u16
 }
 
-/// Four numbers at a time.
-#[derive(Clone, Copy, Debug)]
-struct Sse2;
-
-impl Vectors for Sse2 {
-    type Numbers = Sixteen;
-
-    #[inline(always)]
-    fn load(self, numbers: &Sixteen) -> Sixteen {
-        *numbers
-    }
-
-    #[inline(always)]
-    fn store(self, numbers: Sixteen, to: &mut Sixteen) {
-        *to = numbers;
-    }
-
-    #[inline(always)]
-    fn lesser(self, best: Sixteen, there: &Sixteen, step: i32) -> Sixteen {
-        Sixteen(std::array::from_fn(|n| best[n].min(there[n] + step)))
-    }
-
-    #[inline(always)]
-    fn greater(self, most: Sixteen, other: Sixteen, step: i32) -> Sixteen {
-        Sixteen(std::array::from_fn(|n| most[n].max(other[n].wrapping_add(step))))
-    }
-
-    #[inline(always)]
-    fn signs(self, there: &Sixteen, step: i32, here: Sixteen) -> Signs {
-        // SAFETY: every x86-64 processor has the instructions.
-        unsafe { signs_128(quarters(there), step, quarters(&here)) }
-    }
+/// [`Vectors::signs`] with SSE2.
+#[inline(always)]
+pub(super) fn signs(there: &Sixteen, step: i32, here: &Sixteen) -> Signs {
+    // SAFETY: every x86-64 processor has the instructions.
+    unsafe { signs_128(quarters(there), step, quarters(here)) }
 }
 
 #[inline(always)]
