@@ -48,4 +48,4 @@ pub use presets::{Preset, PresetShell, geostationary, preset, presets};
 pub use read::{ElementError, ElementFile, ElementFormat, ElementPlace, ElementProblem, ElementSet, read_elements};
 pub use track::Track;
 pub use vector::Vec3;
-pub use walker::{Pattern, Phasing, Satellite, Walker};
+pub use walker::{Pattern, Phasing, Satellite, Walker, satellite_name, split_satellite_name};

@@ -34,7 +34,7 @@ pub enum Phasing {
 /// ns-2's Iridium script links its satellites with `set_next` in the same way.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Walker {
-    /// Satellites are called `<name>-<plane>-<slot>`.
+    /// Satellites are called `<name>-<plane>-<slot>`: [`satellite_name`].
     pub name: String,
     pub pattern: Pattern,
     pub planes: u32,
@@ -138,7 +138,7 @@ impl Walker {
                 self.phase(plane) + f64::from(slot) * self.slot_spacing().degrees(),
             ),
         });
-        Satellite { name: format!("{}-{plane}-{slot}", self.name), plane, slot, orbit }
+        Satellite { name: satellite_name(&self.name, plane, slot), plane, slot, orbit }
     }
 
     /// All satellites, plane by plane and in a plane slot by slot.
@@ -157,6 +157,23 @@ impl Walker {
     }
 }
 
+/// The name of a satellite of the shell, or constellation, that has this name.
+pub fn satellite_name(shell: &str, plane: u32, slot: u32) -> String {
+    format!("{shell}-{plane}-{slot}")
+}
+
+/// The shell, plane and slot of which [`satellite_name`] would make this name.
+pub fn split_satellite_name(name: &str) -> Option<(&str, u32, u32)> {
+    let number = |digits: &str| {
+        let is_plain =
+            digits.bytes().all(|byte| byte.is_ascii_digit()) && (digits.len() == 1 || !digits.starts_with('0'));
+        digits.parse().ok().filter(|_| is_plain)
+    };
+    let mut parts = name.rsplitn(3, '-');
+    let (slot, plane) = (number(parts.next()?)?, number(parts.next()?)?);
+    Some((parts.next()?, plane, slot))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -165,6 +182,16 @@ mod tests {
         match satellite.orbit {
             Orbit::Circular(orbit) => orbit,
             _ => unreachable!("Walker satellites fly circles"),
+        }
+    }
+
+    #[test]
+    fn a_name_tells_shell_plane_and_slot() {
+        for (shell, plane, slot) in [("a", 0, 0), ("a-1", 20, 3), ("a-1-2", 0, 4_294_967_295), ("-", 7, 7)] {
+            assert_eq!(split_satellite_name(&satellite_name(shell, plane, slot)), Some((shell, plane, slot)));
+        }
+        for name in ["a", "a-1", "a-1-", "a--2", "a-01-2", "a-1-02", "a-1-+2", "a-1-4294967296", "a-1-b", ""] {
+            assert_eq!(split_satellite_name(name), None, "{name}");
         }
     }
 

@@ -5,6 +5,7 @@ use super::{RESERVED_NAMES, Resolver};
 use crate::names;
 use crate::scenario::Shell;
 use crate::tree::Path;
+use skyhop_orbit::{satellite_name, split_satellite_name};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
@@ -182,21 +183,4 @@ impl Resolver<'_, '_, '_> {
         }
         None
     }
-}
-
-/// As `skyhop_orbit::Walker` calls them.
-fn satellite_name(shell: &str, plane: u32, slot: u32) -> String {
-    format!("{shell}-{plane}-{slot}")
-}
-
-/// The shell, plane and slot of which [`satellite_name`] would make this name.
-fn split_satellite_name(name: &str) -> Option<(&str, u32, u32)> {
-    let number = |digits: &str| {
-        let is_plain =
-            digits.bytes().all(|byte| byte.is_ascii_digit()) && (digits.len() == 1 || !digits.starts_with('0'));
-        digits.parse().ok().filter(|_| is_plain)
-    };
-    let mut parts = name.rsplitn(3, '-');
-    let (slot, plane) = (number(parts.next()?)?, number(parts.next()?)?);
-    Some((parts.next()?, plane, slot))
 }
