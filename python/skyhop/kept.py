@@ -75,9 +75,23 @@ class KeptRun(RunTables):
         """The table of that name. Tables without rows have no file."""
         import polars as pl
 
+        file = self._table_file(name)
+        return pl.DataFrame(_core.empty_table(name)) if file is None else pl.read_parquet(file)
+
+    def scan(self, name: str, /) -> pl.LazyFrame:
+        """The table of that name as a polars LazyFrame, which reads what a query needs of its file."""
+        import polars as pl
+
+        file = self._table_file(name)
+        return pl.DataFrame(_core.empty_table(name)).lazy() if file is None else pl.scan_parquet(file)
+
+    def _table_file(self, name: str) -> Path | None:
+        """The file of a table that has rows.
+
+        Whether there is one is asked of the list: a file that somebody deletes now is not a table without rows.
+        """
         file = f"{name}.parquet"
-        # Whether there is a file is asked of the list: one that somebody deletes now is not a table without rows.
-        return pl.read_parquet(self._folder / file) if file in self._files else pl.DataFrame(_core.empty_table(name))
+        return self._folder / file if file in self._files else None
 
     @cached_property
     def manifest(self) -> dict[str, Any]:
@@ -111,8 +125,7 @@ class KeptRun(RunTables):
             # With the time of now, not that of the run: a study's folders stand in the study's order.
             (folder / name).write_bytes((self._folder / name).read_bytes())
             if name.endswith(".parquet"):
-                csv = self.table(name.removesuffix(".parquet")).write_csv()
-                (folder / name).with_suffix(".csv").write_text(csv, encoding="utf-8", newline="")
+                self.scan(name.removesuffix(".parquet")).sink_csv((folder / name).with_suffix(".csv"))
 
 
 class Keep:

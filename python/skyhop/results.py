@@ -28,6 +28,10 @@ class RunTables:
         """The table of that name."""
         raise NotImplementedError
 
+    def scan(self, name: str, /) -> pl.LazyFrame:
+        """The table of that name as a polars LazyFrame, which reads what a query needs of a long table on disk."""
+        return self.table(name).lazy()
+
     def pandas(self, name: str, /) -> Any:
         """The table of that name as a pandas DataFrame; needs the extra `pandas`."""
         from skyhop.frames import to_pandas

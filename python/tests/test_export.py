@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import random
 import shutil
 import struct
 import subprocess
+from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -15,7 +17,7 @@ from conftest import ROOT, Skyhop
 
 import skyhop
 from skyhop import _core
-from skyhop.export import FORMATS, ExportError, write
+from skyhop.export import FORMATS, ExportError, formats, qlog, write
 
 needs_tshark = pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
 
@@ -286,6 +288,18 @@ def test_iperf3_adds_up_to_the_totals_of_the_run(tmp_path: Path) -> None:
     assert retransmits == run.flows["retransmissions"].to_list()
 
 
+@pytest.mark.parametrize("rows", [1, 2, 3, 7, 59, 60, 61])
+def test_pieces_of_a_series_do_not_show_in_intervals(
+    rows: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = skyhop.run(LOSSY | {"records": {"grid": "500 ms"}}, seed=2)
+    write(run, "iperf3", tmp_path / "whole.json")
+    monkeypatch.setattr(formats, "_PIECE", rows)
+    write(run, "iperf3", tmp_path / "pieces.json")
+    assert run.flow_series.height == 60
+    assert (tmp_path / "pieces.json").read_bytes() == (tmp_path / "whole.json").read_bytes()
+
+
 def test_sums_of_iperf3_count_a_split_connection_once_and_notes_say_what_differs(tmp_path: Path) -> None:
     links = [
         {"between": ["a", "p"], "rate": "10 Mbit/s", "delay": "10 ms"},
@@ -387,6 +401,35 @@ def test_qlog_acknowledges_each_packet_once_and_has_the_windows(tmp_path: Path) 
         rates = run.flow_series.filter(pl.col("flow") == trace["title"])["pacing_bps"].to_list()
         assert [event["data"].get("pacing_rate") for event in windows] == [rate and round(rate) for rate in rates]
         assert any(rates) == (trace["title"] == "linux"), "the other sends as its window allows"
+
+
+def test_an_ack_acknowledges_the_packets_whose_bytes_it_covers() -> None:
+    draw = random.Random(5)
+    waiting, plain, sent = qlog._Waiting(), dict[int, tuple[int, int]](), 1
+    found = 0
+    for number in range(4000):
+        # Often bytes that come next, else some that were sent before, which may reach beyond all of them.
+        begin = sent if draw.random() < 0.8 else max(1, sent - draw.randrange(1, 900))
+        end = begin + draw.randrange(1, 300)
+        waiting.add(number, begin, end)
+        plain[number] = (begin, end)
+        sent = max(sent, end)
+        next_byte = max(1, sent - draw.randrange(0, 3000))
+        blocks = [
+            (low, low + draw.randrange(1, 600))
+            for low in draw.sample(range(next_byte, sent + 10), draw.choice([0, 0, 1, 2]))
+        ]
+        covered = [
+            n for n, (low, high) in plain.items()
+            if high <= next_byte or any(first <= low and high <= last for first, last in blocks)
+        ]  # fmt: skip
+        told = waiting.acknowledged(next_byte, blocks)
+        assert [n for first, last in told for n in range(first, last + 1)] == covered
+        assert all(after[0] > before[1] + 1 for before, after in pairwise(told))
+        found += len(covered)
+        for n in covered:
+            del plain[n]
+    assert found > 3000 and len(plain) < 100
 
 
 @pytest.mark.parametrize("stack", _core.quic_stacks())
@@ -535,3 +578,12 @@ def test_a_run_folder_read_back_is_the_run(lossy: skyhop.Run, tmp_path: Path) ->
     back = skyhop.load(tmp_path / "run")
     assert back.seed == 2 and back.scenario.hash == lossy.scenario.hash
     assert back.table("packets").equals(lossy.table("packets"))
+
+
+def test_a_scan_is_the_table(lossy: skyhop.Run, tmp_path: Path) -> None:
+    lossy.write(tmp_path / "run")
+    for name in ("packets", "flows", "handovers"):
+        whole = lossy.table(name)
+        assert lossy.scan(name).collect().equals(whole)
+        # `handovers` has no rows, and so no file.
+        assert skyhop.load(tmp_path / "run").scan(name).collect().equals(whole)

@@ -32,6 +32,9 @@ class Source(Protocol):
     def table(self, name: str, /) -> pl.DataFrame:
         """The table of that name."""
 
+    def scan(self, name: str, /) -> pl.LazyFrame:
+        """The same, read as far as it is needed."""
+
     @property
     def scenario(self) -> _core.Scenario:
         """The scenario with everything filled in."""
@@ -81,19 +84,25 @@ def write(run: Source, to: str, out: Path, *, nodes: Sequence[str] = ()) -> Expo
     return Exported(out, format_.write(run, out, nodes))
 
 
-def packets_of(run: Source) -> pl.DataFrame:
+def packets_of(run: Source) -> pl.LazyFrame:
     """The table of packets of a run that has one."""
-    packets = run.table("packets")
-    if packets.is_empty():
+    packets = run.scan("packets")
+    if packets.head(1).collect().is_empty():
         links = run.table("links")["link"].to_list()
         some = ", ".join(f'"{name}"' for name in links[:2]) or '"left->right"'
         raise ExportError(
             "the run recorded no packets: name links in the scenario, such as\n"
             f"  [records]\n  packets = [{some}]\nand run it again"
         )
-    if "tcp_seq" not in packets.columns:
+    if "tcp_seq" not in packets.collect_schema():
         raise ExportError("the run was made by an older Skyhop, whose packets have no headers: run the scenario again")
     return packets
+
+
+def _recorded(run: Source, column: str) -> set[str]:
+    """The different texts in a column of the table of packets."""
+    values: list[str] = packets_of(run).select(column).unique().collect()[column].drop_nulls().to_list()
+    return set(values)
 
 
 def ends_of(run: Source) -> dict[str, tuple[str, str]]:
@@ -109,7 +118,7 @@ def payloads_of(run: Source) -> dict[str, int]:
     """
     import polars as pl
 
-    sizes = packets_of(run).group_by("flow").agg(pl.col("payload_bytes").max())
+    sizes = packets_of(run).group_by("flow").agg(pl.col("payload_bytes").max()).collect()
     found = {name: largest for name, largest in sizes.iter_rows() if largest}
     scenario = one_by_one(run.scenario)
     for flow in scenario["flows"]:
@@ -134,7 +143,7 @@ def _full(flow: dict[str, Any]) -> int | None:
 
 
 def _captured(run: Source, nodes: Sequence[str]) -> tuple[wire.Wire, dict[str, bytes], wire.Capture]:
-    packets = packets_of(run)
+    packets = packets_of(run).collect()
     made, names = wire.wire_of(packets, ends_of(run), payloads_of(run))
     found = wire.capture(packets, run.table("links"), nodes=nodes)
     there = {interface.node for interface in found.interfaces}
@@ -158,7 +167,7 @@ def _application() -> str:
 
 def _unseen(run: Source, nodes: Sequence[str]) -> list[str]:
     """What a capture at nodes leaves out though its links were recorded: packets on links that end nowhere by name."""
-    recorded = set(packets_of(run)["link"])
+    recorded = _recorded(run, "link")
     links = run.table("links").iter_rows(named=True)
     shared = sorted(row["link"] for row in links if row["to"] is None and row["link"] in recorded)
     if not nodes or not shared:
@@ -211,30 +220,31 @@ def _file_names(names: Iterator[str]) -> list[str]:
 def _csv(run: Source, out: Path, _nodes: Sequence[str]) -> list[str]:
     with folders.staged(out, "export") as staging:
         for name in run.table_names:
-            run.table(name).write_csv(staging / f"{name}.csv")
+            run.scan(name).sink_csv(staging / f"{name}.csv")
     return []
 
 
 def _parquet(run: Source, out: Path, _nodes: Sequence[str]) -> list[str]:
     with folders.staged(out, "export") as staging:
         for name in run.table_names:
-            run.table(name).write_parquet(staging / f"{name}.parquet")
+            run.scan(name).sink_parquet(staging / f"{name}.parquet")
     return []
 
 
 def _iperf3(run: Source, out: Path, _nodes: Sequence[str]) -> list[str]:
-    series = run.table("flow_series")
-    text = summaries.iperf3(
-        run.summary["flows"], series, run.summary["total"], simulated_s=float(run.manifest["simulated_s"])
-    )
-    folders.write(out, text)
+    import polars as pl
+
+    series = run.scan("flow_series").select("time_s", "flow", "goodput_bps", "srtt_s")
+    end_s = float(run.manifest["simulated_s"])
+    parts = summaries.iperf3(run.summary["flows"], _pieces(series), run.summary["total"], simulated_s=end_s)
+    with folders.streamed(out) as file:
+        file.writelines(part.encode("utf-8") for part in parts)
     notes = []
-    if series.is_empty():
+    last_s = series.select(pl.col("time_s").max()).collect().item()
+    if last_s is None:
         notes.append("the run has no time series, so there are no intervals: set [records] grid")
-    else:
-        last_s, end_s = series["time_s"].max(), float(run.manifest["simulated_s"])
-        if isinstance(last_s, float) and last_s < end_s - 1e-9:
-            notes.append(f"the intervals end at {last_s:g} s with the last whole step, the run at {end_s:g} s")
+    elif last_s < end_s - 1e-9:
+        notes.append(f"the intervals end at {last_s:g} s with the last whole step, the run at {end_s:g} s")
     flows = run.summary["flows"]
     if late := [flow["name"] for flow in flows if not _is_all_in_own_time(flow)]:
         notes.append(
@@ -247,6 +257,17 @@ def _iperf3(run: Source, out: Path, _nodes: Sequence[str]) -> list[str]:
     if of_flows != run.summary["total"]["bytes_delivered"]:
         notes.append("sum_received has the transfers of workloads, too; they have no streams and no intervals")
     return notes
+
+
+#: Rows of a long table that are in memory at a time.
+_PIECE = 1 << 17
+
+
+def _pieces(table: pl.LazyFrame) -> Iterator[pl.DataFrame]:
+    begin = 0
+    while not (piece := table.slice(begin, _PIECE).collect()).is_empty():
+        yield piece
+        begin += piece.height
 
 
 def _is_all_in_own_time(flow: dict[str, Any]) -> bool:
@@ -277,15 +298,17 @@ def _flow_monitor(run: Source, out: Path, _nodes: Sequence[str]) -> list[str]:
 
 
 def _qlog(run: Source, out: Path, _nodes: Sequence[str]) -> list[str]:
-    series = run.table("flow_series")
+    series = run.scan("flow_series")
     title = f"Skyhop, scenario {run.manifest['scenario_hash'][:12]}, seed {run.manifest['seed']}"
     ends = ends_of(run)
-    tables = (packets_of(run), series, run.table("flow_events"), ends, run.table("links"))
+    tables = (packets_of(run), series, run.scan("flow_events"), ends, run.table("links"))
     payloads = payloads_of(run)
-    text = qlog.document(*tables, title=title, warnings=run.manifest["warnings"], payloads=payloads)
-    folders.write(out, text)
-    notes = ["the run has no time series, so there are no windows: set [records] grid"] if series.is_empty() else []
-    recorded = set(packets_of(run)["flow"])
+    parts = qlog.document(*tables, title=title, warnings=run.manifest["warnings"], payloads=payloads)
+    with folders.streamed(out) as file:
+        file.writelines(part.encode("utf-8") for part in parts)
+    no_series = series.head(1).collect().is_empty()
+    notes = ["the run has no time series, so there are no windows: set [records] grid"] if no_series else []
+    recorded = _recorded(run, "flow")
     if unknown := sorted((recorded & ends.keys()) - payloads.keys()):
         notes.append(f"no windows in bytes: the records hold no data of {_some(unknown)}")
     if others := len(recorded - ends.keys()):
@@ -294,7 +317,7 @@ def _qlog(run: Source, out: Path, _nodes: Sequence[str]) -> list[str]:
 
 
 def _ns2(run: Source, out: Path, _nodes: Sequence[str]) -> list[str]:
-    lines, numbers = summaries.ns2_lines(packets_of(run), run.table("links"), ends_of(run))
+    lines, numbers = summaries.ns2_lines(packets_of(run).collect(), run.table("links"), ends_of(run))
     with folders.streamed(out) as file:
         file.writelines(line.encode("ascii") for line in lines)
     return ["the trace numbers nodes by rank of name: " + ", ".join(f"{i} {name}" for name, i in numbers.items())]

@@ -11,9 +11,12 @@ numbers of packets here: those whose bytes it covers, cumulatively or by SACK.
 
 from __future__ import annotations
 
+import heapq
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, takewhile
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -34,6 +37,13 @@ _REDUCTIONS = {"loss": None, "mark": "ecn", "persistent congestion": "persistent
 #: The end of a connection of QUIC, and whose it was.
 _ENDINGS = {"connection lost": "local", "closed by receiver": "remote"}
 
+#: Events of the table of packets that become events here, and what is read of them besides columns of QUIC.
+_PACKET_EVENTS = ("deq", "ack", "taken-for-lost")
+_PACKET_COLUMNS = (
+    "time_s", "link", "flow", "event", "packet", "is_ack", "seq", "size_bytes", "payload_bytes", "tcp_seq", "tcp_ack",
+    "tcp_sack",
+)  # fmt: skip
+
 #: Headers of IPv4 and UDP around a datagram, in bytes.
 _AROUND_QUIC = 28
 
@@ -42,50 +52,59 @@ _ENDED = re.compile(r'the connection of flow "(?P<flow>.*)" ended after [\d.e-]+
 
 
 def document(
-    packets: pl.DataFrame,
-    series: pl.DataFrame,
-    flow_events: pl.DataFrame,
+    packets: pl.LazyFrame,
+    series: pl.LazyFrame,
+    flow_events: pl.LazyFrame,
     ends: dict[str, tuple[str, str]],
     links: pl.DataFrame,
     *,
     title: str,
     warnings: Sequence[str] = (),
     payloads: Mapping[str, int],
-) -> str:
-    """The JSON text of all flows that have recorded packets.
+) -> Iterator[str]:
+    """Parts of the JSON text of all flows that have recorded packets.
 
     `warnings` are those of the run. `payloads` has the user bytes of a full segment, or the bytes of a full datagram of
     QUIC, in which the records count windows. The largest recorded packet does not tell them: picoquic sends some that
     are larger, and the records may hold no full segment. A flow that is not there has no windows in bytes.
     """
-    import polars as pl
-
     place = {row["link"]: (row["from"], row["to"]) for row in links.iter_rows(named=True)}
     reasons = {found["flow"]: found["words"] for found in map(_ENDED.fullmatch, warnings) if found}
-    traces = []
-    for flow in sorted(packets["flow"].unique().to_list()):
-        if flow not in ends:
-            continue
+    yield f'{{"qlog_version": "0.3", "qlog_format": "JSON", "title": {json.dumps(title)}, "traces": ['
+    import polars as pl
+
+    told_packets = packets.filter(pl.col("event").is_in(_PACKET_EVENTS)).select(pl.col(*_PACKET_COLUMNS, "^quic_.*$"))
+    recorded = packets.select("flow").unique().collect()["flow"].to_list()
+    flows = [flow for flow in sorted(recorded) if flow in ends]
+    for rank, flow in enumerate(flows):
         source = ends[flow][0]
-        own = packets.filter(pl.col("flow") == flow)
-        steps = series.filter(pl.col("flow") == flow)
+        own, steps = (_in_order(table, flow) for table in (told_packets, series))
         full = payloads.get(flow)
         # A run folder of an earlier version lacks the column.
         if "quic_type" in own.columns and (own["quic_type"] != "").any():
-            told = flow_events.filter(pl.col("flow") == flow)
-            events = [*_quic_packets(own, source, place), *_metrics(steps, full, with_states=False)]
-            events += _quic_states(own, steps, told, source, place)
-            events += _quic_ends(told, reasons.get(flow))
+            told = _in_order(flow_events, flow)
+            kinds = [_quic_packets(own, source, place), _metrics(steps, full, with_states=False)]
+            kinds += [_quic_states(own, steps, told, source, place), _quic_ends(told, reasons.get(flow))]
         else:
-            events = [*_packets(own, source, place), *_metrics(steps, full)]
-        events.sort(key=lambda event: event["time"])
-        traces.append({
+            kinds = [_packets(own, source, place), _metrics(steps, full)]
+        trace = {
             "title": flow,
             "vantage_point": {"name": source, "type": "client"},
             "common_fields": {"time_format": "relative", "reference_time": 0, "protocol_type": ["QUIC"]},
-            "events": events,
-        })  # fmt: skip
-    return json.dumps({"qlog_version": "0.3", "qlog_format": "JSON", "title": title, "traces": traces}) + "\n"
+        }
+        yield f'{", " if rank else ""}{json.dumps(trace)[:-1]}, "events": ['
+        # Events of one time are in the order of the kinds.
+        for number, event in enumerate(heapq.merge(*kinds, key=itemgetter("time"))):
+            yield f"{', ' if number else ''}{json.dumps(event)}"
+        yield "]}"
+    yield "]}\n"
+
+
+def _in_order(table: pl.LazyFrame, flow: str) -> pl.DataFrame:
+    """The rows of a flow, in order of time."""
+    import polars as pl
+
+    return table.filter(pl.col("flow") == flow).sort("time_s", maintain_order=True).collect()
 
 
 def _ranges(text: str) -> list[list[int]]:
@@ -155,6 +174,7 @@ def _quic_states(
             if ranges and sent.get(max(last for _, last in ranges), since) > since:
                 changes.append((row["time_s"], "congestion_avoidance", None, False))
                 since = None
+    changes += [(cut["time_s"], "recovery", _REDUCTIONS[cut["event"]], False) for cut in cuts[next_cut:]]
     for row in steps.iter_rows(named=True):
         state = _STATES.get(row["phase"])
         if state is not None:
@@ -183,8 +203,7 @@ def _quic_ends(flow_events: pl.DataFrame, words: str | None) -> Iterator[dict[st
 
 
 def _packets(rows: pl.DataFrame, source: str, place: dict[str, tuple[str, str | None]]) -> Iterator[dict[str, Any]]:
-    #: First byte and the byte after the last of each packet that is not acknowledged, by number.
-    waiting: dict[int, tuple[int, int]] = {}
+    waiting = _Waiting()
     for row in rows.iter_rows(named=True):
         time_ms = row["time_s"] * 1e3
         raw = {"length": row["size_bytes"], "payload_length": row["payload_bytes"]}
@@ -193,7 +212,7 @@ def _packets(rows: pl.DataFrame, source: str, place: dict[str, tuple[str, str | 
             if row["payload_bytes"]:
                 frame = {"frame_type": "stream", "stream_id": 0, "length": row["payload_bytes"]}
                 if row["tcp_seq"] is not None:
-                    waiting[row["packet"]] = (row["tcp_seq"], row["tcp_seq"] + row["payload_bytes"])
+                    waiting.add(row["packet"], row["tcp_seq"], row["tcp_seq"] + row["payload_bytes"])
                     # The byte 1 of TCP is the first of the stream.
                     frame["offset"] = row["tcp_seq"] - 1
                 frames.append(frame)
@@ -202,30 +221,47 @@ def _packets(rows: pl.DataFrame, source: str, place: dict[str, tuple[str, str | 
             yield {"time": time_ms, "name": "transport:packet_sent", "data": data}
         elif row["event"] == "ack":
             frames = []
-            if ranges := _acknowledged(row, waiting):
+            blocks = [(first, last) for first, last in _ranges(row["tcp_sack"])]
+            if ranges := waiting.acknowledged(row["tcp_ack"] or 0, blocks):
                 frames.append({"frame_type": "ack", "acked_ranges": ranges})
             header = {"packet_type": "1RTT", "packet_number": row["packet"]}
             data = {"header": header, "raw": raw, "frames": frames}
             yield {"time": time_ms, "name": "transport:packet_received", "data": data}
 
 
-def _acknowledged(row: dict[str, Any], waiting: dict[int, tuple[int, int]]) -> list[list[int]]:
-    """The numbers of packets that an ACK covers for the first time, as ranges that include both ends."""
-    blocks = [tuple(map(int, block.split("-"))) for block in row["tcp_sack"].split()]
-    next_byte = row["tcp_ack"] or 0
-    found = [
-        number
-        for number, (begin, end) in waiting.items()
-        if end <= next_byte or any(first <= begin and end <= last for first, last in blocks)
-    ]
-    ranges: list[list[int]] = []
-    for number in found:
-        del waiting[number]
-        if ranges and ranges[-1][1] == number - 1:
-            ranges[-1][1] = number
-        else:
-            ranges.append([number, number])
-    return ranges
+class _Waiting:
+    """Packets that are not acknowledged: the first byte of each and the byte after its last, by number."""
+
+    def __init__(self) -> None:
+        #: Packets whose bytes come after those of all before them, …
+        self._new: dict[int, tuple[int, int]] = {}
+        #: … and the others: bytes that were sent again.
+        self._again: dict[int, tuple[int, int]] = {}
+        self._next_byte = 0
+
+    def add(self, number: int, begin: int, end: int) -> None:
+        """A packet that has been sent with these bytes."""
+        (self._new if begin >= self._next_byte else self._again)[number] = (begin, end)
+        self._next_byte = max(self._next_byte, end)
+
+    def acknowledged(self, next_byte: int, blocks: list[tuple[int, int]]) -> list[list[int]]:
+        """The numbers of packets that an ACK covers for the first time, as ranges that include both ends."""
+        top = max([next_byte, *(last for _, last in blocks)])
+        # No ACK covers what lies beyond its last byte: most packets are not looked at.
+        near = chain(takewhile(lambda item: item[1][0] < top, self._new.items()), self._again.items())
+        found = sorted(
+            number
+            for number, (begin, end) in near
+            if end <= next_byte or any(first <= begin and end <= last for first, last in blocks)
+        )
+        ranges: list[list[int]] = []
+        for number in found:
+            (self._new if number in self._new else self._again).pop(number)
+            if ranges and ranges[-1][1] == number - 1:
+                ranges[-1][1] = number
+            else:
+                ranges.append([number, number])
+        return ranges
 
 
 def _metrics(series: pl.DataFrame, full: int | None, *, with_states: bool = True) -> Iterator[dict[str, Any]]:

@@ -6,7 +6,9 @@ What a run does not record is left out: a field that is missing says so, and one
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
@@ -19,22 +21,24 @@ if TYPE_CHECKING:
 _NS2_EVENTS = {"enq": "+", "deq": "-", "rcv": "r", "drop": "d", "loss": "d"}
 
 
-def iperf3(flows: list[dict[str, Any]], series: pl.DataFrame, total: dict[str, Any], *, simulated_s: float) -> str:
-    """The JSON of `iperf3 --json`, a stream for each flow; rates are goodput, times seconds and round trips µs.
+def iperf3(
+    flows: list[dict[str, Any]], series: Iterable[pl.DataFrame], total: dict[str, Any], *, simulated_s: float
+) -> Iterator[str]:
+    """Parts of the JSON of `iperf3 --json`, a stream for each flow; rates are goodput, times in seconds, RTTs in µs.
 
-    Intervals are the steps of the recording. Their sums count the last leg of a split connection, as the total does:
-    the other legs hand on what it delivers. Retransmissions and windows of an interval are not recorded by step.
+    `series` are pieces of the table, in order of time. Intervals are the steps of the recording, a line each. Their
+    sums count the last leg of a split connection, as the total does: the other legs hand on what it delivers.
+    Retransmissions and windows of an interval are not recorded by step.
     """
     ids = {flow["name"]: rank for rank, flow in enumerate(flows, start=1)}
-    earlier = earlier_legs(ids)
-    intervals: list[dict[str, Any]] = []
-    step_s = 0.0
-    for time_s, rows in _by_time(series):
-        # The first point of the grid lies one step after the start.
-        step_s = step_s or time_s
-        streams = [_stream(row, ids[row["flow"]], time_s - step_s) for row in rows]
-        goodput = sum(row["goodput_bps"] for row in rows if row["flow"] not in earlier)
-        intervals.append({"streams": streams, "sum": {**_span(time_s - step_s, time_s, goodput), "omitted": False}})
+    connected = [
+        {"socket": ids[flow["name"]], "local_host": flow["from"], "remote_host": flow["to"], "name": flow["name"]}
+        for flow in flows
+    ]
+    start = {"connected": connected, "version": "skyhop", "test_start": {"num_streams": len(flows)}}
+    yield f'{{"start": {_json(start)},\n"intervals": ['
+    for rank, interval in enumerate(_intervals(series, ids)):
+        yield f"{',' if rank else ''}\n{json.dumps(interval)}"
     ends = []
     for flow in flows:
         rtts = {
@@ -48,19 +52,26 @@ def iperf3(flows: list[dict[str, Any]], series: pl.DataFrame, total: dict[str, A
             "sender": {"socket": ids[flow["name"]], **times, "retransmits": flow["retransmissions"], **rtts},
             "receiver": {"socket": ids[flow["name"]], **times, **received},
         })  # fmt: skip
-    connected = [
-        {"socket": ids[flow["name"]], "local_host": flow["from"], "remote_host": flow["to"], "name": flow["name"]}
-        for flow in flows
-    ]
     whole = {"start": 0.0, "end": simulated_s, "seconds": simulated_s}
-    return _json({
-        "start": {"connected": connected, "version": "skyhop", "test_start": {"num_streams": len(flows)}},
-        "intervals": intervals,
-        "end": {
-            "streams": ends,
-            "sum_received": {**whole, "bytes": total["bytes_delivered"], "bits_per_second": total["goodput_bps"]},
-        },
-    })  # fmt: skip
+    end = {
+        "streams": ends,
+        "sum_received": {**whole, "bytes": total["bytes_delivered"], "bits_per_second": total["goodput_bps"]},
+    }
+    yield f'\n],\n"end": {_json(end)}}}\n'
+
+
+def _intervals(series: Iterable[pl.DataFrame], ids: dict[str, int]) -> Iterator[dict[str, Any]]:
+    earlier = earlier_legs(ids)
+    step_s = 0.0
+    rows = (row for piece in series for row in piece.iter_rows(named=True))
+    for time_s, of_step in groupby(rows, key=itemgetter("time_s")):
+        # The first point of the grid lies one step after the start.
+        step_s = step_s or time_s
+        streams, goodput = [], 0.0
+        for row in of_step:
+            streams.append(_stream(row, ids[row["flow"]], time_s - step_s))
+            goodput += 0.0 if row["flow"] in earlier else row["goodput_bps"]
+        yield {"streams": streams, "sum": {**_span(time_s - step_s, time_s, goodput), "omitted": False}}
 
 
 def _stream(row: dict[str, Any], socket: int, start_s: float) -> dict[str, Any]:
@@ -78,19 +89,8 @@ def _span(start_s: float, end_s: float, rate_bps: float) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _by_time(series: pl.DataFrame) -> Iterator[tuple[float, list[dict[str, Any]]]]:
-    rows: list[dict[str, Any]] = []
-    for row in series.sort("time_s", maintain_order=True).iter_rows(named=True):
-        if rows and row["time_s"] != rows[0]["time_s"]:
-            yield rows[0]["time_s"], rows
-            rows = []
-        rows.append(row)
-    if rows:
-        yield rows[0]["time_s"], rows
-
-
 def _json(value: Any) -> str:
-    return json.dumps(value, indent=1) + "\n"
+    return json.dumps(value, indent=1)
 
 
 def flow_monitor(flows: list[dict[str, Any]], addresses: dict[str, str]) -> str:
