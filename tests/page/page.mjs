@@ -49,6 +49,22 @@ describe("the page", { skip: reason, timeout: 1_200_000 }, () => {
     await close();
   });
 
+  test("says which run it is reading while that takes a while", async () => {
+    const { page, close } = await visit(`#/watch?run=${run("vegas")}`);
+    await page.waitForFunction(() => document.querySelector(".run-name").textContent === "vegas, 1 s");
+    let go;
+    const held = new Promise((resolve) => (go = resolve));
+    await page.route("**/api/files/**", async (route) => {
+      await held;
+      await route.continue();
+    });
+    await page.evaluate((to) => (location.hash = to), `#/watch?run=${run("reno")}`);
+    await page.waitForFunction(() => document.querySelector(".run-name").textContent === "Reading reno, 1 s …");
+    go();
+    await page.waitForFunction(() => document.querySelector(".run-name").textContent === "reno, 1 s");
+    await close();
+  });
+
   test("tells about the satellite that is clicked on", async () => {
     const { page, close } = await visit(`#/watch?run=${run("vegas")}`);
     await page.waitForFunction(() => window.skyhopLocate?.("iridium-2-4"));

@@ -1,6 +1,6 @@
 import type { RunEntry } from "../data/source";
 import { server } from "../data/source";
-import { entries, openRun, overlays, panel, run, toggleOverlay } from "../state/app";
+import { entries, openRun, overlays, panel, reading, run, toggleOverlay } from "../state/app";
 import { h, icon, ICONS } from "./dom";
 import { count, number } from "./format";
 
@@ -23,13 +23,15 @@ export function runList(): HTMLElement {
 }
 
 function current(): HTMLElement {
-  const name = h("span", { class: "run-name" });
+  const name = h("span", { class: "run-name", "aria-live": "polite" });
   const write = (): void => {
     const more = overlays.value.length;
-    name.textContent = run.value ? run.value.title + (more > 0 ? ` + ${more}` : "") : "No run open";
+    const title = run.value ? run.value.title + (more > 0 ? ` + ${more}` : "") : "No run open";
+    name.textContent = reading.value ? `Reading ${reading.value} …` : title;
   };
   run.follow(write);
   overlays.watch(write);
+  reading.watch(write);
   return name;
 }
 

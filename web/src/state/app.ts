@@ -33,6 +33,8 @@ export const view = new Signal<View>("globe");
 export const entries = new Signal<RunEntry[]>([]);
 /** The run on the globe. */
 export const run = new Signal<Run | null>(null);
+/** The title of a run that takes long to read, as long as it does; empty otherwise. */
+export const reading = new Signal("");
 /** The run that was asked for and is not here. */
 export const missing = new Signal<string | null>(null);
 /** Runs drawn over it in the charts. */
@@ -119,6 +121,23 @@ export async function fetchRuns(ids: readonly string[]): Promise<void> {
   await refreshRuns();
 }
 
+/** Runs that are being read, by their titles. */
+const underWay: string[] = [];
+/** Most runs are read in less, and a word that flashes up tells nobody anything. */
+const LONG_MS = 300;
+
+async function read(entry: RunEntry): Promise<Run> {
+  underWay.push(entry.title);
+  const timer = setTimeout(() => (reading.value = underWay.at(-1) ?? ""), LONG_MS);
+  try {
+    return await loadRun(entry);
+  } finally {
+    clearTimeout(timer);
+    underWay.splice(underWay.indexOf(entry.title), 1);
+    if (reading.value) reading.value = underWay.at(-1) ?? "";
+  }
+}
+
 let latest = 0;
 
 /** Shows a run on the globe and in the charts. */
@@ -134,7 +153,7 @@ export async function openRun(id: string): Promise<void> {
     return;
   }
   try {
-    const next = await loadRun(entry);
+    const next = await read(entry);
     // Somebody may have asked for another run meanwhile.
     if (mine !== latest) return;
     notice.value = "";
@@ -170,7 +189,7 @@ export async function toggleOverlay(id: string): Promise<void> {
   const entry = entries.value.find((one) => one.id === id);
   if (!entry) return;
   try {
-    const added = await loadRun(entry);
+    const added = await read(entry);
     overlays.value = [...overlays.value.filter((one) => one.id !== id), added];
   } catch (error) {
     notice.value = `The run ${entry.title} cannot be read: ${String(error)}`;
