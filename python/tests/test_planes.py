@@ -232,6 +232,28 @@ def test_a_file_of_planes_gives_the_links_that_were_found(catalogue: Path, tmp_p
     assert "56 of 58 satellites are found in 8 planes" in warning and "2 are left out" in warning
 
 
+def test_shells_that_no_link_joins_are_told(catalogue: Path) -> None:
+    lines = catalogue.read_text(encoding="utf-8")
+    for number in range(6):
+        # A second shell of two planes.
+        phase = (number // 2 * 120 + number % 2 * 60) % 360
+        lines += "\n".join([f"low {number}", *tle(500 + number, (30, number % 2 * 180, 1e-4, 0, phase, 14.5))]) + "\n"
+    catalogue.write_text(lines, encoding="utf-8")
+    stations = {"rome": {"city": "Rome"}, "lima": {"city": "Lima"}}
+
+    def told(layout: Any, **more: Any) -> list[str]:
+        return [one for one in sky(catalogue, layout, **more).warnings if "of one shell only" in one]
+
+    (warning,) = told("grid", stations=stations)
+    first, second = re.search(r"of all 2 \((.*), (.*)\)", warning).groups()  # type: ignore[union-attr]
+    assert warning.endswith(f'isl.layout = {{ grid = {{ shells = ["{first}"] }} }} keeps one')
+    assert told({"grid": {"shells": [first]}}, stations=stations) == []
+    assert told({"grid": {"shells": [second]}}, stations=stations) == []
+    # Others see no difference, or have links between shells.
+    assert told("grid", stations={"rome": {"city": "Rome"}}) == []
+    assert told("none", stations=stations) == []
+
+
 def drifting(tmp_path: Path) -> tuple[Path, Path]:
     """Elements and a file of planes in which a third of the planes drifts."""
     lines = []

@@ -3,11 +3,11 @@
 use super::reach::Group;
 use super::{Kind, MOST_COMPONENTS, Resolver};
 use crate::format::{
-    ConstellationFile, EarthName, GEO, InlineFile, PatternName, PhasingFile, PhasingName, PresetName, SatelliteFile,
-    ShellFile,
+    ConstellationFile, EarthName, GEO, GatewaysName, InlineFile, LayoutFile, LayoutName, LayoutOptions, PatternName,
+    PhasingFile, PhasingName, PresetName, SatelliteFile, ShellFile,
 };
 use crate::instant::Instant;
-use crate::scenario::{Constellation, Elements, Satellite, Shell, Station};
+use crate::scenario::{Constellation, ElementPlanes, Elements, Isl, Satellite, Shell, Station};
 use crate::tree::{Node, Path, Step};
 use skyhop_base::{Angle, Length, Rate, natural_order};
 use skyhop_orbit::{
@@ -106,6 +106,12 @@ impl Resolver<'_, '_, '_> {
         let planes = elements.as_ref().and_then(|elements| elements.planes.as_ref());
         let isl = self.isl(&file, preset.as_ref(), (&shells, planes), &path);
         let gsl = self.gsl(&file, preset.as_ref(), (earth, &shells), &path);
+        if let (Some(isl), Some(gsl)) = (&isl, &gsl)
+            && gsl.gateways == GatewaysName::Any
+            && stations.len() > 1
+        {
+            self.warn_of_shells(&file, isl, &shells, planes, &path);
+        }
         if gsl.is_none() && !stations.is_empty() && file.gsl.is_none() {
             let help = "write gsl = { rate = \"10 Mbit/s\" }".to_owned();
             self.add(&path.key("gsl"), "is missing: the stations have no link to a satellite", Some(help));
@@ -114,6 +120,40 @@ impl Resolver<'_, '_, '_> {
             self.nodes.incomplete = true;
         }
         Some(Constellation { earth, epoch, shells, elements, satellites, isl, gsl })
+    }
+
+    /// A grid joins no shells, and stations look at the satellites of all of them: whoever takes several shells of a
+    /// preset or of a catalogue would wonder why there is no route.
+    fn warn_of_shells(
+        &mut self,
+        file: &ConstellationFile,
+        isl: &Isl,
+        shells: &[Shell],
+        planes: Option<&ElementPlanes>,
+        path: &Path,
+    ) {
+        if !matches!(isl.layout, LayoutFile::Named(LayoutName::Grid) | LayoutFile::Options(LayoutOptions::Grid(_))) {
+            return;
+        }
+        let found = planes.map_or(&[][..], |planes| &planes.shells);
+        let names: Vec<&str> =
+            shells.iter().map(|shell| &*shell.name).chain(found.iter().map(|shell| &*shell.name)).collect();
+        if names.len() < 2 {
+            return;
+        }
+        let help = match (&file.preset, found) {
+            (Some(_), []) => format!("preset = {:?} has one shell", names[0]),
+            (None, [..]) if shells.is_empty() => {
+                format!("isl.layout = {{ grid = {{ shells = [{:?}] }} }} keeps one", names[0])
+            }
+            _ => "keep one of them, or link satellites by layout = { nearest = ... }".to_owned(),
+        };
+        self.warnings.push(format!(
+            "{path}: a grid joins satellites of one shell only, and stations use those of all {} ({}). Two stations \
+             have no route over it while their satellites are of different shells; {help}",
+            names.len(),
+            names.join(", "),
+        ));
     }
 
     fn earth(&mut self, file: &ConstellationFile, has_elements: bool, path: &Path) -> EarthName {

@@ -141,6 +141,30 @@ fn satellites_that_come_down_during_the_run_are_left_out() {
     assert!(problems.contains("none of the 1 satellites"), "{problems}");
 }
 
+/// London and New York over all shells of Starlink have no route most of the time.
+#[test]
+fn shells_of_a_preset_that_no_link_joins_are_told() {
+    let told = |preset: &str, gateways: &str| {
+        let scenario = json(&json!({
+            "duration": "1 s",
+            "constellation": {
+                "preset": preset, "isl": { "rate": "1 Gbit/s" }, "gsl": { "rate": "100 Mbit/s", "gateways": gateways },
+            },
+            "stations": { "a": { "city": "London" }, "b": { "city": "New York City" } },
+            "links": [{ "between": ["b", "server"], "rate": "1 Gbit/s", "delay": "1 ms" }],
+        }));
+        scenario.warnings.iter().filter(|told| told.contains("of one shell only")).cloned().collect::<Vec<_>>()
+    };
+    assert_eq!(
+        told("telesat", "any"),
+        ["constellation: a grid joins satellites of one shell only, and stations use those of all 2 (telesat-1, \
+             telesat-2). Two stations have no route over it while their satellites are of different shells; preset = \
+             \"telesat-1\" has one shell"]
+    );
+    assert!(told("telesat-2", "any").is_empty());
+    assert!(told("telesat", "bent-pipe").is_empty());
+}
+
 #[test]
 fn the_rules_of_the_sky_reach_the_engine() {
     let scenario = json(&json!({
