@@ -43,18 +43,27 @@ def record(
     Raises NotTheRun when the folder holds no run, no such flow, no such time, or a run that this version computes
     differently; ScenarioError, Cancelled and MemoryError as `run` does; OSError when a file cannot be read.
     """
+    # Its `random` computes tables when it is imported, which most commands need not wait for.
+    import tempfile
+
     import polars as pl
 
     scenario, seed, links = _recorded(folder, flow, files)
     first, last = (0.0 if begin_s is None else begin_s), (scenario.duration_s if end_s is None else end_s)
     if not (first <= last and first <= scenario.duration_s and last >= 0):
         raise NotTheRun(f"no time of the run lies from {first:g} to {last:g} s: it ends at {scenario.duration_s:g} s")
-    run = _core.run(scenario, seed=seed, progress=progress, memory_bytes=memory_bytes)
-    for name in run.table_names():
-        if name != "packets":
-            _compare(folder, name, pl.DataFrame(run.table(name)))
-    packets = pl.DataFrame(run.table("packets")).filter(pl.col("flow") == flow, pl.col("link").is_in(links))
-    rows = _within(packets, begin_s, end_s)
+    # In a folder: long series would take gigabytes of memory.
+    with tempfile.TemporaryDirectory(prefix="skyhop-packets-") as made:
+        again = Path(made)
+        _core.run_into(scenario, again, shown=again, seed=seed, progress=progress, memory_bytes=memory_bytes)
+        for name in _core.table_names():
+            if name != "packets":
+                _compare(folder, again, name)
+        packets = again / "packets.parquet"
+        if not packets.is_file():
+            return pl.DataFrame(_core.empty_table("packets"))
+        told = pl.scan_parquet(packets).filter(pl.col("flow") == flow, pl.col("link").is_in(links))
+        rows = _within(told, begin_s, end_s)
     if rows.height > MOST_ROWS:
         raise NotTheRun(f"{flow} has {rows.height} events of packets in that time, more than {MOST_ROWS}: choose less")
     return rows
@@ -112,36 +121,59 @@ def _table(folder: Path, name: str) -> pl.DataFrame | None:
     return pl.read_parquet(path) if path.is_file() and not path.is_symlink() else None
 
 
-def _compare(folder: Path, name: str, ours: pl.DataFrame) -> None:
-    """Raises NotTheRun unless a table of the run folder has the same content; columns that it lacks do not count."""
-    theirs = _table(folder, name)
-    if theirs is None:
-        # A table without rows is not written.
-        same = ours.is_empty()
-    else:
-        same = set(theirs.columns) <= set(ours.columns) and ours.select(theirs.columns).equals(theirs)
-    if not same:
+#: Rows of a table that are compared at a time.
+_PIECE = 1 << 17
+
+
+def _compare(folder: Path, again: Path, name: str) -> None:
+    """Raises NotTheRun unless a table has the same content in both; columns that `folder` lacks are not compared."""
+    theirs, ours = (one / f"{name}.parquet" for one in (folder, again))
+    # A folder that somebody sent may hold links to elsewhere. A table without rows is not written.
+    is_there = theirs.is_file() and not theirs.is_symlink()
+    if is_there != ours.is_file() or (is_there and not _is_same(theirs, ours)):
         raise NotTheRun(
             f"this version of Skyhop computes another run (table {name!r} differs): make the run again first"
         )
 
 
-def _within(packets: pl.DataFrame, begin_s: float | None, end_s: float | None) -> pl.DataFrame:
+def _is_same(theirs: Path, ours: Path) -> bool:
+    import filecmp
+
+    import polars as pl
+
+    # The same version writes the same bytes.
+    if filecmp.cmp(theirs, ours, shallow=False):
+        return True
+    known, found = pl.scan_parquet(theirs), pl.scan_parquet(ours)
+    columns = known.collect_schema().names()
+    if not set(columns) <= set(found.collect_schema().names()):
+        return False
+    heights = [table.select(pl.len()).collect().item() for table in (known, found)]
+    if heights[0] != heights[1]:
+        return False
+    pieces = range(0, heights[0], _PIECE)
+    return all(
+        known.slice(begin, _PIECE).collect().equals(found.select(columns).slice(begin, _PIECE).collect())
+        for begin in pieces
+    )
+
+
+def _within(packets: pl.LazyFrame, begin_s: float | None, end_s: float | None) -> pl.DataFrame:
     import polars as pl
 
     time = pl.col("time_s")
     rows = packets if end_s is None else packets.filter(time <= end_s)
     if begin_s is None:
-        return rows
+        return rows.collect()
     before = rows.filter(time < begin_s, pl.col("seq").is_not_null())
     stood = [_highest(before, event) for event in ("enq", "ack")]
-    return pl.concat([*_in_order(stood), rows.filter(time >= begin_s)])
+    return pl.concat([*_in_order(stood), rows.filter(time >= begin_s).collect()])
 
 
-def _highest(rows: pl.DataFrame, event: str) -> pl.DataFrame:
+def _highest(rows: pl.LazyFrame, event: str) -> pl.DataFrame:
     import polars as pl
 
-    return rows.filter(pl.col("event") == event).filter(pl.col("seq") == pl.col("seq").max()).head(1)
+    return rows.filter(pl.col("event") == event).filter(pl.col("seq") == pl.col("seq").max()).head(1).collect()
 
 
 def _in_order(rows: Iterable[pl.DataFrame]) -> list[pl.DataFrame]:

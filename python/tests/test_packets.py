@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import polars as pl
@@ -70,6 +71,29 @@ def test_a_run_that_comes_out_differently_is_refused(runs: tuple[Path, pl.DataFr
         packets.record(other, "a")
     with pytest.raises(packets.NotTheRun, match="no flow 'c'"):
         packets.record(folder, "c")
+
+
+@pytest.mark.parametrize("rows", [1, 7, 1000])
+def test_tables_are_compared_by_content(
+    rows: int, runs: tuple[Path, pl.DataFrame], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another version may write other bytes, and lack a column."""
+    folder, full = runs
+    shutil.copytree(folder, tmp_path / "run")
+    monkeypatch.setattr(packets, "_PIECE", rows)
+    links = pl.read_parquet(folder / "links.parquet")
+    assert links.height == 2
+    links.drop("marked").write_parquet(tmp_path / "run" / "links.parquet")
+    assert packets.record(tmp_path / "run", "a").equals(full)
+    late = pl.Series(range(links.height)) == links.height - 1
+    for wrong in [
+        links.with_columns(pl.when(late).then(pl.col("packets") + 1).otherwise("packets").alias("packets")),
+        links.with_columns(pl.lit(1).alias("of_an_older_version")),
+        pl.concat([links, links.head(1)]),
+    ]:
+        wrong.write_parquet(tmp_path / "run" / "links.parquet")
+        with pytest.raises(packets.NotTheRun, match="table 'links' differs"):
+            packets.record(tmp_path / "run", "a")
 
 
 def test_the_server_records_once_and_keeps_the_file(runs: tuple[Path, pl.DataFrame], tmp_path: Path) -> None:
