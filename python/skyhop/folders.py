@@ -70,7 +70,8 @@ def write(path: str | os.PathLike[str], content: str | bytes) -> None:
 
 @contextmanager
 def streamed(path: Path) -> Iterator[BinaryIO]:
-    """A file to write into that appears at `path` when all is written, in place of an older one.
+    """A file to write into that appears at `path` when all is written, in place of an older one, in folders that are
+    made for it.
 
     Raises FileExistsError if `path` is a folder, OSError if it cannot be written.
     """
@@ -79,7 +80,13 @@ def streamed(path: Path) -> Iterator[BinaryIO]:
     # Its `random` computes tables when it is imported, which most commands need not wait for.
     import tempfile
 
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+    except OSError as error:
+        # The user knows the file, and not what stands for it meanwhile.
+        error.filename = str(path)
+        raise
     try:
         with os.fdopen(handle, "wb") as file:
             yield file

@@ -566,6 +566,16 @@ def test_the_program_exports_a_run_folder_and_says_what_is_missing(tmp_path: Pat
         assert "Traceback" not in refused.stderr
 
 
+@pytest.mark.parametrize("to", ["pcapng", "iperf3", "flowmon", "qlog", "ns2"])
+def test_folders_are_made_for_a_file(lossy: skyhop.Run, tmp_path: Path, to: str) -> None:
+    file = tmp_path / "a" / "new" / f"out.{FORMATS[to].ending}"
+    write(lossy, to, file)
+    assert list(file.parent.iterdir()) == [file] and file.stat().st_size > 0
+    with pytest.raises(OSError, match=r"out") as found:
+        write(lossy, to, file / f"out.{FORMATS[to].ending}")
+    assert ".part" not in str(found.value)
+
+
 def test_a_run_without_packets_says_what_to_record(dumbbell: Path, tmp_path: Path) -> None:
     run = skyhop.run(dumbbell)
     with pytest.raises(ExportError, match=r"\[records\]\n  packets = \["):
