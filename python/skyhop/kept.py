@@ -72,26 +72,21 @@ class KeptRun(RunTables):
         return _core.table_names()
 
     def table(self, name: str, /) -> pl.DataFrame:
-        """The table of that name. Tables without rows have no file."""
-        import polars as pl
-
-        file = self._table_file(name)
-        return pl.DataFrame(_core.empty_table(name)) if file is None else pl.read_parquet(file)
+        """The table of that name."""
+        return self.scan(name).collect()
 
     def scan(self, name: str, /) -> pl.LazyFrame:
-        """The table of that name as a polars LazyFrame, which reads what a query needs of its file."""
+        """The table of that name as a polars LazyFrame, which reads what a query needs of its file.
+
+        Tables without rows have no file.
+        """
         import polars as pl
 
-        file = self._table_file(name)
-        return pl.DataFrame(_core.empty_table(name)).lazy() if file is None else pl.scan_parquet(file)
-
-    def _table_file(self, name: str) -> Path | None:
-        """The file of a table that has rows.
-
-        Whether there is one is asked of the list: a file that somebody deletes now is not a table without rows.
-        """
         file = f"{name}.parquet"
-        return self._folder / file if file in self._files else None
+        # Whether there is a file is asked of the list: one that somebody deletes now is not a table without rows.
+        if file in self._files:
+            return pl.scan_parquet(self._folder / file)
+        return pl.DataFrame(_core.empty_table(name)).lazy()
 
     @cached_property
     def manifest(self) -> dict[str, Any]:

@@ -9,10 +9,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from skyhop import _core
+from skyhop.results import pieces
 
 if TYPE_CHECKING:
     import polars as pl
@@ -59,8 +61,8 @@ def record(
         for name in _core.table_names():
             if name != "packets":
                 _compare(folder, again, name)
-        packets = again / "packets.parquet"
-        if not packets.is_file():
+        packets = _file(again, "packets")
+        if packets is None:
             return pl.DataFrame(_core.empty_table("packets"))
         told = pl.scan_parquet(packets).filter(pl.col("flow") == flow, pl.col("link").is_in(links))
         rows = _within(told, begin_s, end_s)
@@ -112,25 +114,26 @@ def _json(path: Path) -> dict[str, Any]:
     return found
 
 
+def _file(folder: Path, name: str) -> Path | None:
+    """The file of a table of the run folder; None where it has none, as of a table without rows."""
+    path = folder / f"{name}.parquet"
+    # A folder that somebody sent may hold links to elsewhere.
+    return path if path.is_file() and not path.is_symlink() else None
+
+
 def _table(folder: Path, name: str) -> pl.DataFrame | None:
     """A table of the run folder; None where it has none."""
     import polars as pl
 
-    path = folder / f"{name}.parquet"
-    # A folder that somebody sent may hold links to elsewhere.
-    return pl.read_parquet(path) if path.is_file() and not path.is_symlink() else None
-
-
-#: Rows of a table that are compared at a time.
-_PIECE = 1 << 17
+    file = _file(folder, name)
+    return None if file is None else pl.read_parquet(file)
 
 
 def _compare(folder: Path, again: Path, name: str) -> None:
     """Raises NotTheRun unless a table has the same content in both; columns that `folder` lacks are not compared."""
-    theirs, ours = (one / f"{name}.parquet" for one in (folder, again))
-    # A folder that somebody sent may hold links to elsewhere. A table without rows is not written.
-    is_there = theirs.is_file() and not theirs.is_symlink()
-    if is_there != ours.is_file() or (is_there and not _is_same(theirs, ours)):
+    theirs, ours = _file(folder, name), _file(again, name)
+    both_absent = theirs is None and ours is None
+    if not both_absent and (theirs is None or ours is None or not _is_same(theirs, ours)):
         raise NotTheRun(
             f"this version of Skyhop computes another run (table {name!r} differs): make the run again first"
         )
@@ -148,14 +151,8 @@ def _is_same(theirs: Path, ours: Path) -> bool:
     columns = known.collect_schema().names()
     if not set(columns) <= set(found.collect_schema().names()):
         return False
-    heights = [table.select(pl.len()).collect().item() for table in (known, found)]
-    if heights[0] != heights[1]:
-        return False
-    pieces = range(0, heights[0], _PIECE)
-    return all(
-        known.slice(begin, _PIECE).collect().equals(found.select(columns).slice(begin, _PIECE).collect())
-        for begin in pieces
-    )
+    pairs = zip_longest(pieces(known), pieces(found.select(columns)))
+    return all(one is not None and other is not None and one.equals(other) for one, other in pairs)
 
 
 def _within(packets: pl.LazyFrame, begin_s: float | None, end_s: float | None) -> pl.DataFrame:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,18 @@ if TYPE_CHECKING:
     import polars as pl
 
     from skyhop.plots import RunPlots
+
+
+#: Rows of a long table that are in memory at a time.
+PIECE = 1 << 17
+
+
+def pieces(table: pl.LazyFrame) -> Iterator[pl.DataFrame]:
+    """The rows of a long table, piece by piece."""
+    begin = 0
+    while not (piece := table.slice(begin, PIECE).collect()).is_empty():
+        yield piece
+        begin += piece.height
 
 
 class RunTables:

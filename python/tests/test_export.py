@@ -16,8 +16,8 @@ import pytest
 from conftest import ROOT, Skyhop
 
 import skyhop
-from skyhop import _core
-from skyhop.export import FORMATS, ExportError, formats, qlog, write
+from skyhop import _core, results
+from skyhop.export import FORMATS, ExportError, qlog, write
 
 needs_tshark = pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
 
@@ -294,7 +294,7 @@ def test_pieces_of_a_series_do_not_show_in_intervals(
 ) -> None:
     run = skyhop.run(LOSSY | {"records": {"grid": "500 ms"}}, seed=2)
     write(run, "iperf3", tmp_path / "whole.json")
-    monkeypatch.setattr(formats, "_PIECE", rows)
+    monkeypatch.setattr(results, "PIECE", rows)
     write(run, "iperf3", tmp_path / "pieces.json")
     assert run.flow_series.height == 60
     assert (tmp_path / "pieces.json").read_bytes() == (tmp_path / "whole.json").read_bytes()

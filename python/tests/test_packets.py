@@ -11,7 +11,7 @@ import pytest
 from serving import Server, running
 
 import skyhop
-from skyhop import packets
+from skyhop import packets, results
 
 #: Two flows and losses; the links of both directions are recorded in one run and left out in the other.
 TEXT = """duration = "6 s"
@@ -80,7 +80,7 @@ def test_tables_are_compared_by_content(
     """Another version may write other bytes, and lack a column."""
     folder, full = runs
     shutil.copytree(folder, tmp_path / "run")
-    monkeypatch.setattr(packets, "_PIECE", rows)
+    monkeypatch.setattr(results, "PIECE", rows)
     links = pl.read_parquet(folder / "links.parquet")
     assert links.height == 2
     links.drop("marked").write_parquet(tmp_path / "run" / "links.parquet")

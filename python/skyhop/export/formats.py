@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from skyhop import _core, folders
 from skyhop.export import pcap, qlog, summaries, wire
 from skyhop.legs import earlier_legs
+from skyhop.results import pieces
 from skyhop.starts import one_by_one
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def write(run: Source, to: str, out: Path, *, nodes: Sequence[str] = ()) -> Expo
 def packets_of(run: Source) -> pl.LazyFrame:
     """The table of packets of a run that has one."""
     packets = run.scan("packets")
-    if packets.head(1).collect().is_empty():
+    if _is_empty(packets):
         links = run.table("links")["link"].to_list()
         some = ", ".join(f'"{name}"' for name in links[:2]) or '"left->right"'
         raise ExportError(
@@ -97,6 +98,10 @@ def packets_of(run: Source) -> pl.LazyFrame:
     if "tcp_seq" not in packets.collect_schema():
         raise ExportError("the run was made by an older Skyhop, whose packets have no headers: run the scenario again")
     return packets
+
+
+def _is_empty(table: pl.LazyFrame) -> bool:
+    return table.head(1).collect().is_empty()
 
 
 def _recorded(run: Source, column: str) -> set[str]:
@@ -217,6 +222,12 @@ def _file_names(names: Iterator[str]) -> list[str]:
     return found
 
 
+def _write_parts(out: Path, parts: Iterator[str]) -> None:
+    """Writes a text while it is made: that of a long run may be larger than the memory."""
+    with folders.streamed(out) as file:
+        file.writelines(part.encode("utf-8") for part in parts)
+
+
 def _csv(run: Source, out: Path, _nodes: Sequence[str]) -> list[str]:
     with folders.staged(out, "export") as staging:
         for name in run.table_names:
@@ -236,9 +247,8 @@ def _iperf3(run: Source, out: Path, _nodes: Sequence[str]) -> list[str]:
 
     series = run.scan("flow_series").select("time_s", "flow", "goodput_bps", "srtt_s")
     end_s = float(run.manifest["simulated_s"])
-    parts = summaries.iperf3(run.summary["flows"], _pieces(series), run.summary["total"], simulated_s=end_s)
-    with folders.streamed(out) as file:
-        file.writelines(part.encode("utf-8") for part in parts)
+    parts = summaries.iperf3(run.summary["flows"], pieces(series), run.summary["total"], simulated_s=end_s)
+    _write_parts(out, parts)
     notes = []
     last_s = series.select(pl.col("time_s").max()).collect().item()
     if last_s is None:
@@ -257,17 +267,6 @@ def _iperf3(run: Source, out: Path, _nodes: Sequence[str]) -> list[str]:
     if of_flows != run.summary["total"]["bytes_delivered"]:
         notes.append("sum_received has the transfers of workloads, too; they have no streams and no intervals")
     return notes
-
-
-#: Rows of a long table that are in memory at a time.
-_PIECE = 1 << 17
-
-
-def _pieces(table: pl.LazyFrame) -> Iterator[pl.DataFrame]:
-    begin = 0
-    while not (piece := table.slice(begin, _PIECE).collect()).is_empty():
-        yield piece
-        begin += piece.height
 
 
 def _is_all_in_own_time(flow: dict[str, Any]) -> bool:
@@ -304,10 +303,8 @@ def _qlog(run: Source, out: Path, _nodes: Sequence[str]) -> list[str]:
     tables = (packets_of(run), series, run.scan("flow_events"), ends, run.table("links"))
     payloads = payloads_of(run)
     parts = qlog.document(*tables, title=title, warnings=run.manifest["warnings"], payloads=payloads)
-    with folders.streamed(out) as file:
-        file.writelines(part.encode("utf-8") for part in parts)
-    no_series = series.head(1).collect().is_empty()
-    notes = ["the run has no time series, so there are no windows: set [records] grid"] if no_series else []
+    _write_parts(out, parts)
+    notes = ["the run has no time series, so there are no windows: set [records] grid"] if _is_empty(series) else []
     recorded = _recorded(run, "flow")
     if unknown := sorted((recorded & ends.keys()) - payloads.keys()):
         notes.append(f"no windows in bytes: the records hold no data of {_some(unknown)}")
@@ -318,8 +315,7 @@ def _qlog(run: Source, out: Path, _nodes: Sequence[str]) -> list[str]:
 
 def _ns2(run: Source, out: Path, _nodes: Sequence[str]) -> list[str]:
     lines, numbers = summaries.ns2_lines(packets_of(run).collect(), run.table("links"), ends_of(run))
-    with folders.streamed(out) as file:
-        file.writelines(line.encode("ascii") for line in lines)
+    _write_parts(out, lines)
     return ["the trace numbers nodes by rank of name: " + ", ".join(f"{i} {name}" for name, i in numbers.items())]
 
 

@@ -68,11 +68,11 @@ def document(
     QUIC, in which the records count windows. The largest recorded packet does not tell them: picoquic sends some that
     are larger, and the records may hold no full segment. A flow that is not there has no windows in bytes.
     """
+    import polars as pl
+
     place = {row["link"]: (row["from"], row["to"]) for row in links.iter_rows(named=True)}
     reasons = {found["flow"]: found["words"] for found in map(_ENDED.fullmatch, warnings) if found}
     yield f'{{"qlog_version": "0.3", "qlog_format": "JSON", "title": {json.dumps(title)}, "traces": ['
-    import polars as pl
-
     told_packets = packets.filter(pl.col("event").is_in(_PACKET_EVENTS)).select(pl.col(*_PACKET_COLUMNS, "^quic_.*$"))
     recorded = packets.select("flow").unique().collect()["flow"].to_list()
     flows = [flow for flow in sorted(recorded) if flow in ends]

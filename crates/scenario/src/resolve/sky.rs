@@ -122,8 +122,8 @@ impl Resolver<'_, '_, '_> {
         Some(Constellation { earth, epoch, shells, elements, satellites, isl, gsl })
     }
 
-    /// A grid joins no shells, and stations look at the satellites of all of them: whoever takes several shells of a
-    /// preset or of a catalogue would wonder why there is no route.
+    /// Warns that a grid does not join shells, although stations use the satellites of all of them. A run over several
+    /// shells of a preset or a catalogue would only say that there is no route.
     fn warn_of_shells(
         &mut self,
         file: &ConstellationFile,
@@ -143,7 +143,7 @@ impl Resolver<'_, '_, '_> {
         }
         let help = match (&file.preset, found) {
             (Some(_), []) => format!("preset = {:?} has one shell", names[0]),
-            (None, [..]) if shells.is_empty() => {
+            (None, _) if shells.is_empty() => {
                 format!("isl.layout = {{ grid = {{ shells = [{:?}] }} }} keeps one", names[0])
             }
             _ => "keep one of them, or link satellites by layout = { nearest = ... }".to_owned(),

@@ -12,8 +12,8 @@ use std::fmt::Write as _;
 /// a table may come without a rise, if it is empty in most runs: `LATE_COLUMNS`.
 pub const RECORDS_FORMAT: u32 = 6;
 
-/// Columns that came after the last rise of [`RECORDS_FORMAT`], by table. The hash contains them where they hold a
-/// value: runs in which they are empty keep their hash.
+/// Columns that came without a rise of [`RECORDS_FORMAT`], by table. The hash contains them where they hold a value:
+/// runs in which they are empty kept their hash.
 const LATE_COLUMNS: [(&str, &str); 1] = [("packets", "to")];
 
 /// The hash over every table of a run.
