@@ -1,4 +1,4 @@
-"""What the bound of the distribution of round trips lets pass: the tables of `docs/models/starlink.md`.
+"""What the bound of the distribution of round trips lets pass: the tables of `docs/models/starlink-recordings.md`.
 
 `python benches/sky/starlink_bound.py RECORDING` shifts medians onto each other, as `skyhop validate starlink` does, and
 prints the Kolmogorov-Smirnov distance of the recording from itself made wider or narrower, from itself with a second

@@ -1,4 +1,4 @@
-"""Losses near the edges of slots and successive round trips of recordings, for `docs/models/starlink.md`.
+"""Losses near the edges of slots and successive round trips of recordings, for `docs/models/starlink-recordings.md`.
 
 `python benches/sky/starlink_edges.py RECORDING…`, what `skyhop validate starlink` reads as round trips. Stretches in
 which losses come by a clock are left out. Beside each recording stands the set "loaded" with pings at the same times.

@@ -1,8 +1,8 @@
 """The losses of the set "seoul-2026-fades" of the profile `starlink`: how they follow from a stream of datagrams.
 
 `python benches/sky/starlink_fades.py` prints them, and with `--lengths` what fades of other lengths would do to the
-uploads with CUBIC that "seoul-2026" was fitted to (`docs/models/starlink.md`, "Fades"). A stream at a constant rate
-whose losses are counted each second does not show how long a fade is, only how much it loses.
+uploads with CUBIC that "seoul-2026" was fitted to (`docs/models/starlink-sets.md`, "Fades"). A stream at a constant
+rate whose losses are counted each second does not show how long a fade is, only how much it loses.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What geometry alone does to round trips of other places: a table of `docs/models/starlink.md`.
+"""What geometry alone does to round trips of other places: a table of `docs/models/starlink-recordings.md`.
 
 `python benches/sky/starlink_geometry.py RECORDING` computes the path from a terminal over a satellite that is drawn at
 each slot to a gateway, every 15 s for 80 minutes, with gateways at several distances, over the shell `starlink-1`. Then

@@ -1,4 +1,4 @@
-"""Goodput of CUBIC and BBR over the profile `starlink` without a recording: the table of `docs/models/starlink.md`.
+"""Goodput of CUBIC and BBR over the profile `starlink` without a recording: a table of `docs/models/starlink-sets.md`.
 
 `python benches/sky/starlink_goodput.py [VALUES]`; VALUES is a set of values of the profile, by default "loaded". Each
 cell has four seeds, 120 s from t = 0 and 15 ms of wire, with the TCP of Linux.

@@ -1,4 +1,4 @@
-"""What uplink grants change that even spacing within 20 ms leaves out: two tables of `docs/models/starlink.md`.
+"""What uplink grants change that even spacing within 20 ms leaves out: two tables of `docs/models/starlink-fit.md`.
 
 `python benches/sky/starlink_grants.py RECORDING DELAYS` takes the recorded uplink of SpaceNetLab/LeoCC (a line per
 opportunity for 1500 B, in ms; a line per 10 ms with the one-way delay) and runs it as recorded, with the sum of each

@@ -1,10 +1,10 @@
 """The set "seoul-2026" of the profile `starlink`: what it rests on, and transfers that were not fitted.
 
-`python benches/sky/starlink_seoul.py [--seeds 5]` prints the tables of `docs/models/starlink.md`, "A dish of 2026". The
-numbers are what iperf3 says in files of github.com/dlawogud000/starlink-TCP and starlink-TCP-Server (`logs/`, April
-2026: Linux 6.8, Seoul). Files until 8 April were fitted, those from 11 April on judge; which is which was decided by
-their names. The delay of the wire is the one at which the least smoothed round trip is the recorded one, as in
-`skyhop validate`. Files before it tell how much of the volume a file finds.
+`python benches/sky/starlink_seoul.py [--seeds 5]` prints the tables of `docs/models/starlink-sets.md`, "A dish of
+2026". The numbers are what iperf3 says in files of github.com/dlawogud000/starlink-TCP and starlink-TCP-Server
+(`logs/`, April 2026: Linux 6.8, Seoul). Files until 8 April were fitted, those from 11 April on judge; which is which
+was decided by their names. The delay of the wire is the one at which the least smoothed round trip is the recorded one,
+as in `skyhop validate`. Files before it tell how much of the volume a file finds.
 """
 
 from __future__ import annotations

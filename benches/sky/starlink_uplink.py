@@ -1,4 +1,6 @@
-"""Uploads over the profile `starlink` beside recorded ones of Seoul, 2026: a table of `docs/models/starlink.md`.
+"""Uploads over the profile `starlink` beside recorded ones of Seoul, 2026.
+
+The table is in `docs/models/starlink-recordings.md`.
 
 `python benches/sky/starlink_uplink.py`. The recorded rows are what iperf3 says at its end in files of
 github.com/dlawogud000/starlink-TCP (`logs/`, April 2026: Linux 6.8, 300 s; six uploads of one CUBIC flow, two of one

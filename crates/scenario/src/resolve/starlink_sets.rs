@@ -35,7 +35,7 @@ const EDGE_LOSS: [f64; 2] = [0.005, 0.06];
 const LOSS: (f64, f64) = (0.002, 0.0001);
 
 /// What the recording of an uplink in SpaceNetLab/LeoCC shows in place of the above, all of it our reading
-/// (`docs/models/starlink.md` has both beside each other). Its delays are halves of round trips: its recorder has
+/// (`docs/models/starlink-sets.md` has both beside each other). Its delays are halves of round trips: its recorder has
 /// pings.
 mod recorded {
     use super::Duration;
@@ -54,7 +54,7 @@ mod recorded {
     pub const PAUSE: [Duration; 2] = [Duration::from_millis(59), Duration::from_millis(106)];
 }
 
-/// `skyhop fit starlink` writes these from one public recording (`docs/models/starlink.md` has the command, the
+/// `skyhop fit starlink` writes these from one public recording (`docs/models/starlink-sets.md` has the command, the
 /// intervals and what came of recordings that the fit did not see).
 mod fitted {
     /// Quantiles 5 % apart, from 0.5 to 99.5 %, of what a slot adds.
@@ -79,7 +79,7 @@ mod fitted {
     ];
 }
 
-/// What a loaded link shows beyond the round trips of `fitted` (`docs/models/starlink.md`).
+/// What a loaded link shows beyond the round trips of `fitted` (`docs/models/starlink-sets.md`).
 mod loaded {
     use super::Duration;
 
@@ -194,8 +194,8 @@ const LAGOS_2023: RoundTrips = RoundTrips {
 };
 
 /// What uploads of one dish in Seoul show, 3 to 8 April 2026 (`logs/` of github.com/dlawogud000/starlink-TCP and
-/// starlink-TCP-Server; `docs/models/starlink.md` has each value's source, interval and command). All else is that of
-/// `seattle-2023`.
+/// starlink-TCP-Server; `docs/models/starlink-sets.md` has each value's source, interval and command). All else is that
+/// of `seattle-2023`.
 mod seoul_2026 {
     use super::{Allowance, Bytes, Duration, Fades, LossFile, PauseFile, Rate};
 

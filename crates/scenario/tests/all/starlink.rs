@@ -681,7 +681,7 @@ fn flood(link: &serde_json::Value) -> Service {
     Service::of(&sent, 12.0)
 }
 
-/// `docs/models/starlink.md` has the numbers that this prints.
+/// `docs/models/starlink-sets.md` has the numbers that this prints.
 #[test]
 fn the_profile_looks_like_a_recorded_link() {
     let Some((real, real_service)) = recording() else {
