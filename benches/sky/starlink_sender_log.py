@@ -2,7 +2,8 @@
 
 `python benches/sky/starlink_sender_log.py [--seeds 8]` prints the tables of `docs/models/starlink-losses.md`: when the
 uplink lost segments and how many at a time, beside the sets of the profile `starlink`. `--lengths` compares fades of
-several lengths with that. `--replay` simulates each upload with the losses of its log. The logs are
+several lengths with that, `--likelihood` fits one length to each log and to simulated uploads, and `--replay` simulates
+each upload with the losses of its log. The logs are
 `logs/*/ss_rtt.log` of github.com/dlawogud000/starlink-TCP: what `ss` says of the sender every 28 ms on average (April
 2026, Linux 6.8). The bench has the lines at which the number of segments that were sent again rises.
 """
@@ -19,6 +20,7 @@ from starlink_seoul import FITTED, JUDGING, SEGMENT_B, Upload, keys_of, wire
 
 from skyhop import api
 from skyhop.inference import mean_and_interval
+from skyhop.starlink import fades
 from skyhop.starlink.recordings import Floats
 
 #: Losses that become known within this time of each other are one event, s: about a round trip.
@@ -29,6 +31,9 @@ SOON_S = 0.2
 
 #: Lengths of fades that are compared, ms.
 LENGTHS_MS = (20, 50, 100, 150, 200, 300, 500, 1000)
+
+#: Intervals of the likelihood, s: the shortest that iperf3 reports.
+WIDTH_S = 0.1
 
 #: A tenth of the time: at most so far from an edge, s.
 NEAR_S = 0.75
@@ -122,6 +127,56 @@ LOGS = [
 298.48:1:190032
 """,
     ),
+    log(
+        "20260411_153758_tcp_cubic_uplink_2",
+        1775889479.176,
+        """
+1.33:2:600 2.46:1:1244 3.65:1:1845 3.68:1:1872 4.23:1:2076 6.09:1:2962 7.25:1:3483 7.29:1:3488 9.84:2:4581
+10.93:2:5034 19.28:2:10545 19.58:1:10830 24.87:1:15561 26.49:1:17038 28.02:1:18179 28.46:1:18548 29.65:2:19380
+29.75:2:19447 31.88:1:20783 34.30:1:22310 37.50:1:24358 39.45:1:25631 43.72:2:28387 45.77:1:29856 47.87:1:31245
+51.16:1:33445 51.18:1:33463 53.95:1:35434 54.50:1:35776 62.94:1:42467 63.97:2:43674 65.63:1:45287 67.58:1:46902
+67.71:1:47001 67.74:1:47030 73.47:1:50850 77.47:1:54464 79.62:1:56364 81.85:1:58270 83.29:1:59339 86.10:1:61268
+90.17:2:64250 92.38:2:65914 96.14:2:68713 97.31:1:69558 97.34:1:69569 101.32:2:72460 105.37:2:75715 107.53:1:77465
+112.95:1:82035 115.11:1:84068 119.82:1:88322 122.40:1:90853 123.92:1:92128 130.99:1:98184 133.00:1:100126
+133.49:1:100636 133.57:1:100733 134.39:1:101389 134.85:1:101688 140.09:1:104948 141.27:1:105688 146.09:1:108867
+150.16:1:111958 153.66:1:114731 157.33:1:117705 158.31:1:118392 164.76:1:123056 166.31:1:124276 172.65:1:129826
+178.92:1:135995 179.06:1:136082 179.49:1:136330 179.63:1:136404 187.42:1:140207 187.54:2:140286 188.40:1:140723
+192.04:1:142542 193.56:1:143610 194.09:1:144001 195.64:1:144959 196.62:1:145483 199.45:1:146967 200.36:1:147462
+202.20:1:148317 206.03:1:150318 207.37:1:151071 209.96:1:152449 217.42:1:158035 220.88:1:161317 225.51:1:165183
+226.14:1:165600 230.53:1:168003 234.49:1:170359 237.64:2:172180 237.89:1:172295 238.01:1:172337 239.11:1:172938
+245.21:1:178687 246.22:1:180056 251.28:1:186259 253.68:1:189126 254.79:1:190325 259.95:1:195501 267.01:1:204031
+267.70:1:204804 268.39:1:205381 272.14:2:208396 273.98:2:209906 279.92:1:215224 279.97:2:215313 280.08:1:215383
+280.14:2:215443 282.97:1:217331 287.43:1:221597 289.34:1:223537 292.88:1:226978 293.52:1:227531 298.29:1:231298
+298.43:2:231399 298.87:1:231636 298.90:1:231656
+""",
+    ),
+    log(
+        "20260413_104039_tcp_cubic_uplink_sh_single_test11",
+        1776044443.803,
+        """
+0.82:2:455 1.58:1:1011 1.62:2:1039 3.00:1:1897 3.89:2:2326 7.12:2:3803 11.30:1:6378 11.83:1:6670 11.92:1:6718
+17.32:1:9987 17.36:1:10022 22.11:1:13905 23.16:1:14694 24.51:1:15555 27.30:1:17245 28.44:1:17825 32.99:1:21682
+36.09:2:24857 37.67:2:26297 41.57:1:29832 46.53:1:34971 50.00:1:38980 54.50:1:44286 55.65:1:45500 63.50:2:54358
+65.27:1:56497 67.68:1:59241 72.16:1:64131 74.33:1:66515 76.04:1:68249 78.64:1:70520 78.70:1:70589 80.68:1:72237
+82.77:1:73785 87.59:1:77816 88.35:1:78391 90.19:1:79314 90.92:2:79594 95.54:1:81470 99.77:1:83532 101.80:2:84499
+103.25:31:85107 109.90:4:89775 109.98:1:89835 114.43:1:94012 117.16:5:96694 122.36:2:101688 124.78:1:104006
+124.86:2:104071 128.67:1:107553 129.73:1:108440 130.02:1:108687 133.33:1:111397 133.70:1:111748 133.77:2:111825
+134.00:1:111985 134.07:1:112040 137.96:1:114591 137.98:1:114635 144.26:6:119963 145.15:1:120708 145.19:6:120764
+146.53:1:121736 154.01:1:127808 157.13:1:131062 159.62:1:133561 163.69:2:137435 163.75:2:137523 163.93:1:137643
+163.97:1:137686 164.00:2:137706 167.67:1:140369 167.70:1:140416 168.43:1:140902 168.65:2:141035 173.52:2:143785
+174.96:1:144730 178.66:1:147166 179.84:1:147946 179.90:3:147959 186.54:1:153006 188.90:1:155161 188.98:1:155222
+192.19:1:157955 193.59:1:159046 194.17:1:159540 194.21:1:159590 194.25:2:159613 194.82:1:160004 194.87:2:160048
+194.97:1:160103 195.05:1:160132 198.65:1:161896 198.71:1:161932 201.08:1:163213 201.14:2:163252 203.92:1:164854
+203.95:1:164865 204.00:2:164907 205.68:1:165852 205.71:1:165862 206.41:1:166200 206.44:1:166224 210.45:1:168055
+213.04:1:169970 218.88:1:174823 221.39:1:177056 224.48:1:179307 224.56:2:179356 224.81:1:179484 224.85:1:179487
+232.46:1:183426 232.58:1:183514 234.76:1:185002 234.80:1:185016 235.19:1:185269 240.32:2:188393 246.81:1:194671
+247.58:1:195402 248.67:1:196235 249.33:1:196652 256.09:1:201282 256.74:2:201792 262.07:1:205983 262.44:1:206261
+265.68:1:208313 266.21:1:208713 272.96:1:213961 273.05:1:214049 274.85:2:215585 277.79:2:217888 281.83:2:221123
+283.81:2:222646 284.50:1:223139 284.57:1:223184 287.81:2:225339 289.73:2:226677 293.60:1:229421 294.65:1:230148
+294.68:1:230167 298.66:7:232852 298.70:3:232881 298.94:5:233014 298.97:9:233055 299.75:1:233424 299.77:2:233435
+299.80:7:233461 299.89:1:233491
+""",
+    ),
 ]
 
 
@@ -186,16 +241,41 @@ def whole(one: Upload, own: dict[str, Any], seed: int) -> Any:
     return run(one, max(delay_ms, 1.0), one.length_s, own, seed)
 
 
+def drops(one: Upload, model: dict[str, Any], seed: int) -> tuple[Floats, float, float]:
+    """When a simulated upload loses segments, how many it sends, and its first edge in s."""
+    found = whole(one, keys_of(one.name, model), seed)
+    times_s = found.drops.filter(found.drops["link"] == "terminal->server")["time_s"].to_numpy()
+    return times_s, float(found.flows["packets_sent"][0]), (EDGE_S - one.begin_s) % SLOT_S
+
+
 def simulated(one: Upload, model: dict[str, Any], seed: int) -> Losses:
     """The losses of a simulated upload."""
-    found = whole(one, keys_of(one.name, model), seed)
-    times = found.drops.filter(found.drops["link"] == "terminal->server")["time_s"].to_numpy()
-    first_edge_s = (EDGE_S - one.begin_s) % SLOT_S
-    return losses(times, np.ones(times.size), float(found.flows["packets_sent"][0]), first_edge_s)
+    times_s, segments, first_edge_s = drops(one, model, seed)
+    return losses(times_s, np.ones(times_s.size), segments, first_edge_s)
 
 
-def replayed(one: Log, seed: int) -> tuple[float, int]:
-    """Mbit/s of an upload that loses the segments of the log and no others, and how many it sends again.
+def likely(times_s: Floats, counts: Floats, segments: float, first_edge_s: float, length_s: float) -> str:
+    """Two cells: how much fades of one length raise the logarithm of the likelihood, and their 90 % range in ms.
+
+    As `skyhop fit starlink --loaded` does it, in intervals of `WIDTH_S` a second or more from edges.
+    """
+    ends = np.arange(0, length_s + WIDTH_S / 2, WIDTH_S)
+    lost = np.histogram(times_s, ends, weights=counts)[0]
+    since = (ends[1:] + ends[:-1]) / 2 - first_edge_s
+    used = (since % SLOT_S > 1) & (since % SLOT_S < SLOT_S - 1)
+    sent = np.maximum(lost, segments * WIDTH_S / length_s)
+    # Slots before the first edge have numbers, too.
+    place = since / SLOT_S + 1
+    found = fades.find(
+        [one.rows for one in fades.rows(place[used], np.full(used.sum(), WIDTH_S), lost[used], sent[used])]
+    )
+    return f"{found.gain:.1f} | {' to '.join(f'{1e3 * end:.0f}' for end in found.between_s)}"
+
+
+def replayed(one: Log, seed: int) -> tuple[float, int, float]:
+    """An upload that loses the segments of the log and no others.
+
+    Mbit/s, how many segments it sends again, and its mean smoothed round trip in ms.
 
     Segments that became known as lost in the same line are lost one after another.
     """
@@ -207,8 +287,26 @@ def replayed(one: Log, seed: int) -> tuple[float, int]:
         "own": {"loss": 0, "outage": ["0 ms", "0 ms"]},
         "forward": {"errors": [{"list": {"data": [{"packets": int(each)} for each in packets]}}]},
     }
-    flow = whole(one.upload, keys_of(one.upload.name, own), seed).flows.row(0, named=True)
-    return flow["goodput_bps"] / 1e6, flow["retransmissions"]
+    found = whole(one.upload, keys_of(one.upload.name, own), seed)
+    flow = found.flows.row(0, named=True)
+    smoothed_s = found.flow_series["srtt_s"].drop_nulls().to_numpy()
+    return flow["goodput_bps"] / 1e6, flow["retransmissions"], 1e3 * float(np.mean(smoothed_s))
+
+
+def likelihood(seeds: range) -> None:
+    """Prints the most likely length of fades, of each log and of uploads with fades of a known length."""
+    print("| | gain | length, ms |\n|---|---:|---|")
+    for one in LOGS:
+        first_edge_s = float((EDGE_S - one.began_unix_s) % SLOT_S)
+        lost_at_s = one.times_s - one.upload.mean_ms / 1e3
+        segments = one.upload.sent_bytes / SEGMENT_B
+        print(f"| `{one.upload.name}` | {likely(lost_at_s, one.counts, segments, first_edge_s, one.upload.length_s)} |")
+    for length_ms in (50, 150, 300):
+        for seed in seeds:
+            one = LOGS[0]
+            times_s, segments, first_edge_s = drops(one.upload, keys(length_ms), seed)
+            cells = likely(times_s, np.ones(times_s.size), segments, first_edge_s, one.upload.length_s)
+            print(f"| fades of {length_ms} ms, seed {seed} | {cells} |", flush=True)
 
 
 def row(label: str, found: list[Losses]) -> str:
@@ -220,13 +318,14 @@ def row(label: str, found: list[Losses]) -> str:
 
 def replay(seeds: range) -> None:
     """Prints the uploads with the losses of their logs."""
-    print("| upload | sent again | replayed | goodput, Mbit/s | replayed | off |\n|---|---:|---:|---:|---:|---:|")
+    print("| upload | sent again | mean smoothed round trip, ms | goodput, Mbit/s | off |\n|---|---|---|---|---:|")
     for one in LOGS:
-        mbps, again = np.array([replayed(one, seed) for seed in seeds]).T
+        mbps, again, mean_ms = np.array([replayed(one, seed) for seed in seeds]).T
         mean, half = mean_and_interval(list(mbps))
         print(
-            f"| `{one.upload.name}` | {one.upload.retransmits} | {again.mean():.0f} | {one.upload.mbps:.2f} "
-            f"| {mean:.2f} ± {half:.2f} | {100 * (mean / one.upload.mbps - 1):+.0f} % |",
+            f"| `{one.upload.name}` | {one.upload.retransmits}: {again.mean():.0f} "
+            f"| {one.upload.mean_ms:.0f}: {mean_ms.mean():.0f} | {one.upload.mbps:.2f}: {mean:.2f} ± {half:.2f} "
+            f"| {100 * abs(mean / one.upload.mbps - 1):.0f} % |",
             flush=True,
         )
 
@@ -237,8 +336,12 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=8)
     parser.add_argument("--lengths", action="store_true", help="Fades of other lengths in place of the sets.")
     parser.add_argument("--replay", action="store_true", help="Simulate the uploads with the losses of their logs.")
+    parser.add_argument("--likelihood", action="store_true", help="Fit one length of fades to each upload.")
     given = parser.parse_args()
     seeds = range(1, 1 + given.seeds)
+    if given.likelihood:
+        likelihood(seeds)
+        return
     if given.replay:
         replay(seeds)
         return
