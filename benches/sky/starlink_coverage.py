@@ -19,9 +19,9 @@ from statistics import NormalDist
 import numpy as np
 
 from skyhop import starlink
+from skyhop.starlink import simulating
 from skyhop.starlink.recordings import Floats, Recording
 from skyhop.starlink.transfers import Transfer
-from skyhop.validate import starlink_runs
 
 #: An edge.
 START_S = 1_700_000_052.0
@@ -139,7 +139,7 @@ def simulated(case: Case, seed: int) -> Recording:
     lengths = {key: [f"{value:.6g} ms" for value in getattr(case, key)] for key in ("step", "jitter", "pause")}
     up = {**off, **lengths, "spread": [float(f"{one:.6g}") for one in case.spread], "correlation": case.correlation}
     profile = {"forward": {"profile": {"starlink": up}}, "backward": {"profile": {"starlink": off}}}
-    return starlink_runs.round_trips(Recording(f"{seed}", times_s, np.zeros(times_s.size)), profile, 1000 + seed)
+    return simulating.round_trips(Recording(f"{seed}", times_s, np.zeros(times_s.size)), profile, 1000 + seed)
 
 
 @dataclass(frozen=True)

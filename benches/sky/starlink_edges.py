@@ -10,9 +10,9 @@ import sys
 
 import numpy as np
 
+from skyhop.starlink import simulating
 from skyhop.starlink.measuring import FIRST_S, SLOT_S, by_the_clock
 from skyhop.starlink.recordings import Recording, read_round_trips
-from skyhop.validate import starlink_runs
 
 SEEDS = (1, 2, 3)
 NEAR_S = (0.25, 1.0)
@@ -46,7 +46,7 @@ def main() -> None:
                 f"  within {within_s} s of an edge: {close / every:.1%} of {every} trips, {lost_close} of {lost} losses"
             )
         forward_and_back = {"forward": LOADED, "backward": LOADED}
-        runs = [starlink_runs.round_trips(recording, forward_and_back, seed) for seed in SEEDS]
+        runs = [simulating.round_trips(recording, forward_and_back, seed) for seed in SEEDS]
         for what, (width, change, correlation) in (
             ("recorded", successive(recording)),
             ('"loaded"', np.mean([successive(run) for run in runs], axis=0)),

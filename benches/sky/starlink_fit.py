@@ -15,9 +15,9 @@ matplotlib.use("svg")
 import matplotlib.pyplot as plt
 import numpy as np
 
-from skyhop.starlink import measures, read_round_trips
+from skyhop.starlink import measures, read_round_trips, simulating
 from skyhop.starlink.measuring import calm, slotted
-from skyhop.validate import starlink_links, starlink_runs
+from skyhop.validate import starlink_links
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -33,7 +33,7 @@ def main() -> None:
         "published": {"forward": published, "backward": published},
     }
     for name, profile in profiles.items():
-        links[name] = starlink_runs.round_trips(recording, profile, 1)
+        links[name] = simulating.round_trips(recording, profile, 1)
     middle = {name: np.nanmedian(one.rtt_ms) for name, one in links.items()}
     figure, (whole, edge, steps) = plt.subplots(1, 3, figsize=(9.6, 2.8))
     for (name, one), colour in zip(links.items(), ("black", "#d62728", "#1f77b4"), strict=True):

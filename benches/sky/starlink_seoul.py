@@ -21,7 +21,7 @@ from cells import spread
 from skyhop import api
 from skyhop.inference import mean_and_interval
 from skyhop.starlink.allowance import explained
-from skyhop.validate.starlink_buckets import Bucket, bucket_of, filled, resolved
+from skyhop.starlink.buckets import Bucket, bucket_of, filled, resolved
 
 SEGMENT_B = 1448
 

@@ -59,6 +59,16 @@ def starlink(
             show_default=False,
         ),
     ] = None,
+    session: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--session",
+            metavar="FILE",
+            help="JSON of iperf3, one direction, within two hours: single flows of CUBIC or Reno that losses limit: "
+            "fit the losses of a set to their goodput, by simulation. Repeat it for more: three or more are better.",
+            show_default=False,
+        ),
+    ] = None,
     part: Annotated[
         str,
         typer.Option(
@@ -66,14 +76,22 @@ def starlink(
         ),
     ] = "0-1",
     draws: Annotated[
-        int, typer.Option("--draws", min=0, max=10_000, help="Draws of slots for the intervals; 0: no intervals.")
-    ] = 200,
+        int | None,
+        typer.Option(
+            "--draws",
+            min=0,
+            max=10_000,
+            help="Draws of slots for the intervals; 0: no intervals; 200 without it.",
+            show_default=False,
+        ),
+    ] = None,
     out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write the table here.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print values and intervals as JSON.")] = False,
 ) -> None:
     """Fit the profile `starlink` to recordings: a table for a scenario, with the intervals in comments.
 
     Round trips give its delays, opportunities its grants, transfers its hours, rates, allowance, losses and fades.
+    Single flows of CUBIC give the losses of their session.
     """
     from skyhop.starlink import (
         capacity_table,
@@ -81,17 +99,30 @@ def starlink(
         fit_capacity,
         fit_grants,
         fit_hours,
+        fit_session,
         grants_table,
         hours_table,
         read_opportunities,
         read_round_trips,
         read_transfer,
+        session_table,
         table,
     )
 
     begin, end = terminal.shares("--part", part)
-    if not files and grants is None and not hours and not loaded:
-        terminal.fail("nothing to fit: give recordings of round trips, --grants FILE, --hours FILE or --loaded FILE")
+    if not files and grants is None and not hours and not loaded and not session:
+        terminal.fail(
+            "nothing to fit: give recordings of round trips, --grants FILE, --hours FILE, --loaded FILE or --session "
+            "FILE"
+        )
+    if session:
+        if files or grants is not None or hours or loaded:
+            terminal.fail("--session scales the losses of a set that other fits do not start from: fit it apart")
+        if (begin, end) != (0.0, 1.0):
+            terminal.fail(f"--part {part} has no effect with --session, which takes whole transfers: leave some aside")
+        if draws is not None:
+            terminal.fail("--draws has no effect with --session, whose intervals come from transfers and runs")
+    draws = 200 if draws is None else draws
     if (begin, end) != (0.0, 1.0) and (hours or loaded):
         terminal.fail(
             f"--part {part} cuts round trips and --grants, but --hours and --loaded would take whole transfers: fit "
@@ -121,6 +152,10 @@ def starlink(
             directions.add(of_load.direction)
             texts.append(capacity_table(of_load))
             values["loaded"] = dataclasses.asdict(of_load)
+        if session:
+            of_session = fit_session([read_transfer(file) for file in session])
+            texts.append(session_table(of_session))
+            values["session"] = dataclasses.asdict(of_session)
         if len(directions) > 1:
             raise ValueError(
                 "one table is of one direction, round trips and grants are fitted as an uplink's: fit uploads and "

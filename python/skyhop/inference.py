@@ -234,17 +234,24 @@ def mean_and_interval(values: Sequence[float], *, distinct: int | None = None) -
     return mean, t_quantile(len(values) - 1) * statistics.stdev(values) / math.sqrt(len(values))
 
 
-#: Student's t at 97.5 % for 1 to 30 degrees of freedom (any table, e.g. Abramowitz and Stegun, table 26.10).
-_T = (
-    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131,
-    2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
-)  # fmt: skip
+#: Student's t of a two-sided interval for 1 to 30 degrees of freedom (any table, e.g. Abramowitz and Stegun, table
+#: 26.10), and the quantile of the normal distribution, by the level of the interval.
+_T = {
+    0.95: ((
+        12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131,
+        2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
+    ), 1.959964),
+    0.9: ((
+        6.314, 2.920, 2.353, 2.132, 2.015, 1.943, 1.895, 1.860, 1.833, 1.812, 1.796, 1.782, 1.771, 1.761, 1.753,
+        1.746, 1.740, 1.734, 1.729, 1.725, 1.721, 1.717, 1.714, 1.711, 1.708, 1.706, 1.703, 1.701, 1.699, 1.697,
+    ), 1.644854),
+}  # fmt: skip
 
 
-def t_quantile(freedom: int) -> float:
-    """Student's t at 97.5 %."""
-    if freedom <= len(_T):
-        return _T[freedom - 1]
+def t_quantile(freedom: int, *, level: float = 0.95) -> float:
+    """Student's t of a two-sided interval of this level, 0.95 or 0.9."""
+    table, z = _T[level]
+    if freedom <= len(table):
+        return table[freedom - 1]
     # Abramowitz and Stegun 26.7.5: two terms are within 1e-4 from 30 on.
-    z = 1.959964
     return z + (z**3 + z) / (4 * freedom) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)

@@ -9,6 +9,7 @@ import struct
 import subprocess
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import polars as pl
@@ -17,11 +18,15 @@ from conftest import ROOT, Skyhop
 
 import skyhop
 from skyhop import _core, results
-from skyhop.export import FORMATS, ExportError, qlog, write
+from skyhop.export import FORMATS, ExportError, qlog, summaries, write
+from skyhop.starlink import read_transfer
 
 needs_tshark = pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
 
 #: A lossy link with a short queue, and both of Skyhop's TCPs over it.
+#: What the export of iperf3 says of a run without an epoch.
+NO_EPOCH = "the run has no epoch: the timestamp is 2020-01-01 00:00 UTC, a full minute"
+
 LOSSY = {
     "duration": "15 s", "profile": "rfc",
     "links": [
@@ -279,13 +284,47 @@ def test_tables_come_back(lossy: skyhop.Run, tmp_path: Path, to: str) -> None:
 
 def test_iperf3_adds_up_to_the_totals_of_the_run(tmp_path: Path) -> None:
     run = skyhop.run(LOSSY | {"records": {"grid": "500 ms"}}, seed=2)
-    assert write(run, "iperf3", tmp_path / "out.json").notes == []
+    assert write(run, "iperf3", tmp_path / "out.json").notes == [NO_EPOCH]
     found = json.loads((tmp_path / "out.json").read_text())
     assert [step["sum"]["start"] for step in found["intervals"][:3]] == pytest.approx([0.0, 0.5, 1.0])
     delivered = sum(step["sum"]["bytes"] for step in found["intervals"])
     assert delivered == found["end"]["sum_received"]["bytes"] == run.flows["bytes_delivered"].sum()
     retransmits = [stream["sender"]["retransmits"] for stream in found["end"]["streams"]]
     assert retransmits == run.flows["retransmissions"].to_list()
+
+
+def test_fits_and_comparisons_read_what_iperf3_has_of_a_run(tmp_path: Path) -> None:
+    wire = {"between": ["a", "b"], "rate": "5 Mbit/s", "delay": "20 ms", "errors": [{"packet": 0.002}]}
+    ends = {"from": "a", "to": "b"}
+    rate = {"constant_rate": {"rate": "1 Mbit/s", "payload": "1000 B"}}
+    tcp = {"name": "t", **ends, "tcp": "cubic"}
+    udp = {"name": "u", **ends, "udp": {}, "application": rate}
+    base = {"duration": "20 s", "profile": "linux", "links": [wire], "records": {"grid": "1 s"}}
+
+    def exported(*flows: dict[str, Any]) -> tuple[skyhop.Run, Path, list[str]]:
+        run = skyhop.run({**base, "flows": list(flows)}, seed=3)
+        return run, tmp_path / "out.json", write(run, "iperf3", tmp_path / "out.json").notes
+
+    run, file, notes = exported(tcp)
+    found = read_transfer(file)
+    row = run.flows.row(0, named=True)
+    assert notes == [NO_EPOCH]
+    assert (found.control, found.is_udp, found.streams, found.start_s) == ("cubic", False, 1, summaries.NO_EPOCH_S)
+    assert found.mean_bps == pytest.approx(row["goodput_bps"]) and found.as_received
+    assert found.resent == row["retransmissions"] > 0
+    smoothed_s = run.flow_series["srtt_s"].drop_nulls()
+    # The least smoothed round trip, as iperf3 has it, and not the least of all.
+    assert found.least_rtt_ms == pytest.approx(1e3 * smoothed_s.min(), abs=1e-3)
+    assert found.least_rtt_ms > 1e3 * row["rtt_min_s"]
+    run, file, notes = exported(udp)
+    found = read_transfer(file)
+    row = run.flows.row(0, named=True)
+    assert notes == [NO_EPOCH] and found.is_udp and found.packets == row["packets_sent"]
+    assert found.lost == pytest.approx(row["dropped"] / row["packets_sent"])
+    run, file, notes = exported(tcp, udp)
+    assert notes == [NO_EPOCH, "iperf3 has one protocol for all streams, the flows have tcp, udp: it has none"]
+    test = json.loads(file.read_text())
+    assert "protocol" not in test["start"]["test_start"] and "sender_tcp_congestion" not in test["end"]
 
 
 @pytest.mark.parametrize("rows", [1, 2, 3, 7, 59, 60, 61])
@@ -324,6 +363,7 @@ def test_sums_of_iperf3_count_a_split_connection_once_and_notes_say_what_differs
     assert notes == [
         "the intervals end at 12 s with the last whole step, the run at 12.3 s",
         "bits_per_second counts until a flow's own end, bytes until the run's end: they differ in whole",
+        NO_EPOCH,
         "sums leave out legs that hand on what the last leg delivers: split.to-p",
         "sum_received has the transfers of workloads, too; they have no streams and no intervals",
     ]

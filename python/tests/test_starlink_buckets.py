@@ -12,8 +12,9 @@ from test_starlink_fit import HEADER
 from test_starlink_uplink import transfer
 
 import skyhop
+from skyhop.starlink import buckets, simulating
 from skyhop.starlink.transfers import Transfer
-from skyhop.validate import starlink_buckets, starlink_links, starlink_runs
+from skyhop.validate import starlink_links
 
 #: A full minute, UTC, in 2026.
 MINUTE_S = 1_776_000_000
@@ -40,28 +41,28 @@ def sent(begin_s: float, mbps: float, seconds: int = 60, **values: Any) -> Trans
 
 def filled(one: Transfer, *others: Transfer, profile: dict[str, Any] | None = None, down: bool = False) -> float:
     """How full the bucket is at the start of a transfer."""
-    link = starlink_buckets.link_at_start(one, others, profile or PROFILE, down=down)
+    link = buckets.link_at_start(one, others, profile or PROFILE, down=down)
     side = link.profile["backward" if down else "forward"]["profile"]["starlink"]
     return float(side["allowance"].get("filled", 1.0))
 
 
 def test_the_values_behind_a_set_are_the_engines() -> None:
     wire = {side: {"profile": {"starlink": {"values": "loaded"}}} for side in ("forward", "backward")}
-    up, down = starlink_buckets.resolved(wire)
+    up, down = buckets.resolved(wire)
     assert up["rates"][-1] == "70 Mbit/s" and down["rates"][-1] == "370 Mbit/s"
     assert up["rate_correlation"] == 0.06
-    assert starlink_buckets.resolved({"rate": "1 Mbit/s"}) == ({}, {})
-    values = starlink_buckets.resolved(PROFILE)
-    bucket = starlink_buckets.bucket_of(values.up, down=False)
-    assert bucket == starlink_buckets.Bucket(rate_bps=2.4e6, bits=216e6, filled=1.0, loss=0.0, down=False)
-    assert starlink_buckets.bucket_of(values.down, down=True) is None
+    assert buckets.resolved({"rate": "1 Mbit/s"}) == ({}, {})
+    values = buckets.resolved(PROFILE)
+    bucket = buckets.bucket_of(values.up, down=False)
+    assert bucket == buckets.Bucket(rate_bps=2.4e6, bits=216e6, filled=1.0, loss=0.0, down=False)
+    assert buckets.bucket_of(values.down, down=True) is None
 
 
 def test_packets_that_fades_lose_take_tokens_too() -> None:
     own = starlink_links.sides(
         {**VALUES, "loss": 0.1, "fades": {"every": "2 s", "length": "0.5 s", "loss": [0.1, 0.3]}}
     )
-    bucket = starlink_buckets.bucket_of(starlink_buckets.resolved(own).up, down=False)
+    bucket = buckets.bucket_of(buckets.resolved(own).up, down=False)
     # A quarter of the time 20 % of those that the other losses leave.
     assert bucket is not None and bucket.loss == pytest.approx(0.1 + 0.9 * 0.05)
 
@@ -90,18 +91,16 @@ def test_fades_lose_their_share_of_a_stream_in_their_direction() -> None:
 
 def test_the_correlation_of_rates_is_that_of_the_data() -> None:
     own = starlink_links.sides({"values": "loaded", "direction": "down", "rate_correlation": 0.5})
-    down, up = (starlink_buckets.link_at_start(sent(0, 8), [], own, down=down) for down in (True, False))
+    down, up = (buckets.link_at_start(sent(0, 8), [], own, down=down) for down in (True, False))
     assert (down.rate_correlation, up.rate_correlation) == (0.5, 0.06)
-    full, emptied = (
-        starlink_buckets.link_at_start(sent(60, 8), others, PROFILE, down=False) for others in ([], [sent(0, 9)])
-    )
+    full, emptied = (buckets.link_at_start(sent(60, 8), others, PROFILE, down=False) for others in ([], [sent(0, 9)]))
     assert full.rate_correlation == emptied.rate_correlation == 0.06
 
 
 def test_a_scenario_is_filled_in_once_for_a_transfer(monkeypatch: pytest.MonkeyPatch) -> None:
-    resolved, filled_in = starlink_buckets.resolved, []
-    monkeypatch.setattr(starlink_buckets, "resolved", lambda wire: filled_in.append(wire) or resolved(wire))
-    assert starlink_buckets.link_at_start(sent(60, 8), [sent(0, 8)], PROFILE, down=False).begin_s == 0.0
+    resolved, filled_in = buckets.resolved, []
+    monkeypatch.setattr(buckets, "resolved", lambda wire: filled_in.append(wire) or resolved(wire))
+    assert buckets.link_at_start(sent(60, 8), [sent(0, 8)], PROFILE, down=False).begin_s == 0.0
     assert len(filled_in) == 1
 
 
@@ -141,38 +140,38 @@ def test_two_transfers_at_once_take_the_tokens_once() -> None:
 
 def test_the_note_says_how_full_the_bucket_is_and_why() -> None:
     one = sent(120, 8)
-    alone = starlink_buckets.link_at_start(one, [], PROFILE, down=False)
+    alone = buckets.link_at_start(one, [], PROFILE, down=False)
     assert alone.profile is PROFILE and alone.begin_s is None
     assert alone.note.startswith("the allowance of 27 MB beyond 2.4 Mbit/s begins full, which is assumed: no transfer")
-    later = starlink_buckets.link_at_start(one, [sent(30, 4.8)], PROFILE, down=False)
+    later = buckets.link_at_start(one, [sent(30, 4.8)], PROFILE, down=False)
     assert "begins 67% full" in later.note and "the last, up-30, ended 30 s before" in later.note
     assert later.begin_s == 0.0
-    again = starlink_buckets.link_at_start(one, [sent(0, 4.8)], PROFILE, down=False)
+    again = buckets.link_at_start(one, [sent(0, 4.8)], PROFILE, down=False)
     assert "begins full, by what arrived" in again.note and again.begin_s is None
-    at_once = starlink_buckets.link_at_start(one, [sent(100, 4.8)], PROFILE, down=False)
+    at_once = buckets.link_at_start(one, [sent(100, 4.8)], PROFILE, down=False)
     assert "the last, up-100, had not ended" in at_once.note
-    assert starlink_buckets.link_at_start(one, [sent(30, 4.8)], PROFILE, down=True).note == ""
+    assert buckets.link_at_start(one, [sent(30, 4.8)], PROFILE, down=True).note == ""
     # A fit may say that the bucket was not full before the first of them.
     half = starlink_links.sides({**VALUES, "allowance": {**ALLOWANCE, "filled": 0.5}})
-    link = starlink_buckets.link_at_start(one, [], half, down=False)
+    link = buckets.link_at_start(one, [], half, down=False)
     assert "begins 50% full, which is assumed" in link.note and link.begin_s == 0.0
     assert filled(one, sent(-3600, 1), profile=half) == 1
 
 
 def test_slots_move_with_the_begin_and_both_directions_keep_them() -> None:
-    link = starlink_buckets.link_at_start(sent(110, 8), [sent(30, 8)], PROFILE, down=False)
+    link = buckets.link_at_start(sent(110, 8), [sent(30, 8)], PROFILE, down=False)
     # 110 s after a full minute is second 50; the next edge is at second 57.
     sides = [link.profile[side]["profile"]["starlink"] for side in ("forward", "backward")]
     assert [one["at"] for one in sides] == ["7.000000 s", "7.000000 s"]
     assert "allowance" not in sides[1]
     down = {"values": "loaded", "direction": "down", "allowance": ALLOWANCE}
-    link = starlink_buckets.link_at_start(sent(110, 8), [sent(30, 8)], starlink_links.sides(down), down=True)
+    link = buckets.link_at_start(sent(110, 8), [sent(30, 8)], starlink_links.sides(down), down=True)
     assert link.profile["backward"]["profile"]["starlink"]["allowance"]["filled"] < 1
     # Segments sent again are placed in the minute of the recording, whenever the simulated flow starts.
     tcp = sent(110, 6, seconds=20, streams=1, control="cubic")
     lost = {"errors": [{"trace": {"during": [["3 s", "3.2 s"]]}}]}
     link = {"rate": "6 Mbit/s", "queue": {"drop_tail": {"packets": 1000}}, "forward": lost}
-    run = starlink_runs.transfer_run(tcp, False, "cubic", 20, link, seed=1, begin_s=0.0)
+    run = simulating.transfer_run(tcp, False, "cubic", 20, link, seed=1, begin_s=0.0)
     assert 53 < run.resends_s.min() < 54
 
 

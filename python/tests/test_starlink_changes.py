@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from skyhop import api, durations, starlink
-from skyhop.starlink import chance, changes, stays
+from skyhop.starlink import chance, changes, simulating, stays
 from skyhop.starlink.recordings import Floats, Recording
-from skyhop.validate import starlink_cases, starlink_links, starlink_runs
+from skyhop.validate import starlink_cases, starlink_links
 
 #: An edge.
 START_S = 1_700_000_052.0
@@ -116,7 +116,7 @@ def test_a_fit_finds_the_changes_of_a_simulated_link() -> None:
     up = {**off, **shared, "step": ["20 ms", "120 ms"], "jitter": "10 ms", "pause": "60 ms"}
     profile = {"forward": {"profile": {"starlink": up}}, "backward": {"profile": {"starlink": {**off, **shared}}}}
     times = START_S + times_of(240)
-    recording = starlink_runs.round_trips(Recording("pings", times, np.zeros(times.size)), profile, 3)
+    recording = simulating.round_trips(Recording("pings", times, np.zeros(times.size)), profile, 3)
     found = starlink.fit([recording], draws=0)
     assert found.reroute == pytest.approx(0.3, abs=0.12) and found.in_flight_loss == pytest.approx(0.4, abs=0.2)
     assert found.pause_ms[10] == pytest.approx(60, abs=10) and found.stay == pytest.approx(0.3, abs=0.18)
@@ -127,13 +127,13 @@ def test_a_simulated_recorder_waits_as_the_recorded_one_did() -> None:
     lost = np.zeros(times.size, dtype=bool)
     lost[[100, 300, 500, 700, 900, 1100]] = True
     trips = np.where(lost, np.nan, 40.0)
-    assert starlink_runs.waits_s(Recording("goes on", times, trips)) == 0
+    assert simulating.waits_s(Recording("goes on", times, trips)) == 0
     late = times + 5 * np.cumsum(np.concatenate([[False], lost[:-1]]))
     waiting = Recording("waits", late, trips)
-    assert starlink_runs.waits_s(waiting) == pytest.approx(5.2, abs=0.2)
+    assert simulating.waits_s(waiting) == pytest.approx(5.2, abs=0.2)
     off = {"profile": {"starlink": {"loss": 0.1, "edge_loss": [0, 0]}}}
     profile = {"forward": off, "backward": off}
-    runs = [starlink_runs.round_trips(one, profile, 1) for one in (waiting, Recording("goes on", times, trips))]
+    runs = [simulating.round_trips(one, profile, 1) for one in (waiting, Recording("goes on", times, trips))]
     # Most of 2,200 pings were never sent by a recorder that waits 5 s after each tenth one.
     assert runs[0].sent_s.size < 1100 and runs[1].sent_s.size == times.size
     after = np.diff(runs[0].sent_s)[np.isnan(runs[0].rtt_ms[:-1])]

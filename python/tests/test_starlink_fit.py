@@ -15,9 +15,9 @@ from typer.testing import CliRunner
 
 import skyhop
 from skyhop import cli, starlink
-from skyhop.starlink import measuring
+from skyhop.starlink import measuring, sets, simulating
 from skyhop.starlink.recordings import Recording
-from skyhop.validate import registry, starlink_links, starlink_runs
+from skyhop.validate import registry, starlink_links
 
 #: A full minute.
 START_S = 1_700_000_040.0
@@ -154,8 +154,8 @@ def folder(root: Path, recording: Recording) -> Path:
 
 def test_a_recording_of_the_fitted_profile_keeps_the_bounds_and_another_does_not(tmp_path: Path) -> None:
     template = made(80)
-    own = {"starlink": {"values": starlink_links.VALUES}}
-    ours = starlink_runs.round_trips(template, {"forward": {"profile": own}, "backward": {"profile": own}}, 99)
+    own = {"starlink": {"values": sets.VALUES}}
+    ours = simulating.round_trips(template, {"forward": {"profile": own}, "backward": {"profile": own}}, 99)
     place = Recording("elsewhere", ours.sent_s, ours.rtt_ms + 25)
     rows = {row.measure: row for row in starlink_links.starlink(folder(tmp_path, place))}
     assert rows["RTT, Kolmogorov-Smirnov"].ok and rows["spread"].ok
@@ -205,7 +205,7 @@ def test_simulated_segments_are_sent_again_when_their_sender_knows_of_the_loss(
             "records": {"grid": "100 ms", "packets": ["a->b"]},
         }
     )  # fmt: skip
-    found = starlink_runs._resends_s(run, "a->b", delay_ms / 1e3)
+    found = simulating._resends_s(run, "a->b", delay_ms / 1e3)
     packets = run.table("packets").filter(pl.col("retransmission") & (pl.col("event") == "enq"))
     seen = packets["time_s"].to_numpy()
     assert found.size == seen.size == run.flows["retransmissions"][0] > 10
@@ -223,8 +223,8 @@ def test_repeated_segments_are_counted_and_placed_as_a_report_does(
 
     def simulated(resends_s: list[float]) -> dict[str, float]:
         rates = np.full(30, 20e6)
-        run = starlink_runs.Simulated(20e6, rates, np.array(resends_s), 0.25, 0.5, 1e5, 30.0)
-        monkeypatch.setattr(starlink_runs, "transfer_run", lambda *_, **__: run)
+        run = simulating.Simulated(20e6, rates, np.array(resends_s), 0.25, 0.5, 1e5, 30.0)
+        monkeypatch.setattr(simulating, "transfer_run", lambda *_, **__: run)
         rows = starlink_links.starlink(tmp_path)
         return {row.measure: row.simulated for row in rows}
 
@@ -242,7 +242,7 @@ def test_a_warm_up_that_is_omitted_counts_in_no_share(tmp_path: Path) -> None:
         (tmp_path / "up.json").write_text(json.dumps(iperf3(1, 20e6, 10, omit=omitted)))
         transfer = starlink.read_transfer(tmp_path / "up.json")
         link = {"rate": "10 Mbit/s", "queue": {"drop_tail": {"packets": 1000}}, "forward": lost}
-        run = starlink_runs.transfer_run(transfer, False, "cubic", 20, link, seed=1)
+        run = simulating.transfer_run(transfer, False, "cubic", 20, link, seed=1)
         assert (run.lost > 0, run.resent > 0, run.resends_s.size > 0) == (found, found, found)
 
 
@@ -254,7 +254,7 @@ def test_a_fit_is_judged_in_its_direction(tmp_path: Path) -> None:
         rows = starlink_links.starlink(tmp_path, values=values)
         return next(row.simulated for row in rows if row.measure == "goodput")
 
-    slow = {"values": starlink_links.VALUES, "rates": ["1 Mbit/s", "1 Mbit/s"]}
+    slow = {"values": sets.VALUES, "rates": ["1 Mbit/s", "1 Mbit/s"]}
     # ACKs of four flows fit into 1 Mbit/s.
     assert goodput(slow) < 1e6 < goodput({**slow, "direction": "down"})
     (tmp_path / "fit.toml").write_text('[starlink]\ndirection = "sideways"\n')

@@ -11,9 +11,9 @@ import pytest
 from test_starlink_changes import START_S, made, times_of
 
 from skyhop import starlink
-from skyhop.starlink import outages
+from skyhop.starlink import outages, simulating
 from skyhop.starlink.recordings import Recording
-from skyhop.validate import starlink_links, starlink_runs
+from skyhop.validate import starlink_links
 
 #: Slots of the recordings, and of these: how many have an outage.
 SLOTS, OUT = 160, 8
@@ -49,7 +49,7 @@ def with_outages(
     begin = anywhere * generator.uniform(0, 1, slots + 1) * (15 - length)
     rtt = base.rtt_ms.copy()
     rtt[(phase >= begin[slot]) & (phase < begin[slot] + length[slot])] = np.nan
-    kept = starlink_runs._sent(base.sent_s, np.isnan(rtt), 5.0 if waits else 0.0)
+    kept = simulating._sent(base.sent_s, np.isnan(rtt), 5.0 if waits else 0.0)
     return Recording("made", base.sent_s[kept], rtt[kept])
 
 
@@ -138,7 +138,7 @@ def test_chance_losses_are_no_outages() -> None:
     for seed in range(50):
         for lost in (0.003, 0.02, 0.1):
             recording = made(80, lost=lost, cut=0.4, seed=seed)
-            kept = starlink_runs._sent(recording.sent_s, np.isnan(recording.rtt_ms), 5.0 if lost < 0.1 else 0.0)
+            kept = simulating._sent(recording.sent_s, np.isnan(recording.rtt_ms), 5.0 if lost < 0.1 else 0.0)
             shown = Recording("made", recording.sent_s[kept], recording.rtt_ms[kept])
             claims += outages.outages([shown]).share > 0
     # One in a hundred.
@@ -190,7 +190,7 @@ def test_a_fit_finds_the_outages_of_a_simulated_link_and_gives_them_to_both_dire
     up = {**off, "step": ["20 ms", "120 ms"], "jitter": "10 ms"}
     profile = {"forward": {"profile": {"starlink": up}}, "backward": {"profile": {"starlink": off}}}
     times = START_S + times_of(300)
-    recording = starlink_runs.round_trips(Recording("pings", times, np.zeros(times.size)), profile, 3)
+    recording = simulating.round_trips(Recording("pings", times, np.zeros(times.size)), profile, 3)
     found = starlink.fit([recording], draws=1)
     told = {one.name: one for one in found.parameters}["outage, share of slots"]
     assert told.low < 0.1 < told.high
@@ -210,7 +210,7 @@ def test_a_fit_finds_where_outages_of_a_simulated_link_begin(begin: str) -> None
     up = {**off, "step": ["20 ms", "120 ms"], "jitter": "10 ms"}
     profile = {"forward": {"profile": {"starlink": up}}, "backward": {"profile": {"starlink": off}}}
     times = START_S + times_of(200)
-    recording = starlink_runs.round_trips(Recording("pings", times, np.zeros(times.size)), profile, 3)
+    recording = simulating.round_trips(Recording("pings", times, np.zeros(times.size)), profile, 3)
     found = starlink.fit([recording], draws=0)
     assert found.outages > 8 and found.outages_at_edges == (begin == "edge")
     assert ('obstructed_at = "edge"' in starlink.table(found)) == (begin == "edge")

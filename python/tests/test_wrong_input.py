@@ -230,6 +230,13 @@ WRONG: dict[str, dict[str, list[list[str]]]] = {
         "grants": [["--grants", one] for one in ("", "absent", "good.toml", "folder", "garbled", LONG)],
         "hours": [["--hours", one] for one in ("", "absent", "good.toml", "folder", "garbled", LONG)],
         "loaded": [["--loaded", one] for one in ("", "absent", "good.toml", "folder", "garbled", LONG)],
+        "session": [
+            *(["--session", one] for one in ("", "absent", "good.toml", "folder", "garbled", LONG)),
+            ["--session", "absent", "--draws", "9"],
+            ["--session", "absent", "--part", "0-0.5"],
+            ["--session", "absent", "--loaded", "absent"],
+            ["absent", "--session", "absent"],
+        ],
     },
     "validate opensand": {
         "as_markdown": [["--reference", "folder", "--json", "--markdown"]],

@@ -247,7 +247,9 @@ def _iperf3(run: Source, out: Path, _nodes: Sequence[str]) -> list[str]:
 
     series = run.scan("flow_series").select("time_s", "flow", "goodput_bps", "srtt_s")
     end_s = float(run.manifest["simulated_s"])
-    parts = summaries.iperf3(run.summary["flows"], pieces(series), run.summary["total"], simulated_s=end_s)
+    parts = summaries.iperf3(
+        run.summary["flows"], pieces(series), run.summary["total"], simulated_s=end_s, scenario=run.manifest["scenario"]
+    )
     _write_parts(out, parts)
     notes = []
     last_s = series.select(pl.col("time_s").max()).collect().item()
@@ -260,6 +262,13 @@ def _iperf3(run: Source, out: Path, _nodes: Sequence[str]) -> list[str]:
         notes.append(
             f"bits_per_second counts until a flow's own end, bytes until the run's end: they differ in {_some(late)}"
         )
+    kinds = {
+        kind for one in run.manifest["scenario"].get("flows", []) for kind in ("tcp", "udp", "quic") if kind in one
+    }
+    if not summaries.has_epoch(run.manifest["scenario"]):
+        notes.append("the run has no epoch: the timestamp is 2020-01-01 00:00 UTC, a full minute")
+    if len(kinds) > 1 or "quic" in kinds:
+        notes.append(f"iperf3 has one protocol for all streams, the flows have {', '.join(sorted(kinds))}: it has none")
     legs = earlier_legs(flow["name"] for flow in flows)
     if legs:
         notes.append(f"sums leave out legs that hand on what the last leg delivers: {_some(sorted(legs))}")

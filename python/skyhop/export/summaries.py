@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -17,35 +19,53 @@ from skyhop.legs import earlier_legs
 if TYPE_CHECKING:
     import polars as pl
 
+#: Unix time of t = 0 in a report of a run without an epoch: 2020-01-01 00:00 UTC, a full minute, as t = 0 is for slots.
+NO_EPOCH_S = 1_577_836_800
+
 #: Events of the table of packets as ns-2 writes them (The ns Manual, chapter "Trace and Monitoring Support").
 _NS2_EVENTS = {"enq": "+", "deq": "-", "rcv": "r", "drop": "d", "loss": "d"}
 
 
 def iperf3(
-    flows: list[dict[str, Any]], series: Iterable[pl.DataFrame], total: dict[str, Any], *, simulated_s: float
+    flows: list[dict[str, Any]],
+    series: Iterable[pl.DataFrame],
+    total: dict[str, Any],
+    *,
+    simulated_s: float,
+    scenario: dict[str, Any],
 ) -> Iterator[str]:
     """Parts of the JSON of `iperf3 --json`, a stream for each flow; rates are goodput, times in seconds, RTTs in µs.
 
     `series` are pieces of the table, in order of time. Intervals are the steps of the recording, a line each. Their
     sums count the last leg of a split connection, as the total does: the other legs hand on what it delivers.
-    Retransmissions and windows of an interval are not recorded by step.
+    Retransmissions and windows of an interval are not recorded by step. `scenario` is the canonical one: it has the
+    epoch, the protocol of the flows and their congestion control, where these are the same for all. Without an epoch
+    t = 0 is `NO_EPOCH_S`.
     """
     ids = {flow["name"]: rank for rank, flow in enumerate(flows, start=1)}
     connected = [
         {"socket": ids[flow["name"]], "local_host": flow["from"], "remote_host": flow["to"], "name": flow["name"]}
         for flow in flows
     ]
-    start = {"connected": connected, "version": "skyhop", "test_start": {"num_streams": len(flows)}}
+    protocol = _protocol(scenario, flows)
+    test = {"num_streams": len(flows), "omit": 0, "duration": simulated_s, "reverse": 0}
+    start = {
+        "connected": connected,
+        "version": "skyhop",
+        "timestamp": {"timesecs": _epoch_s(scenario)},
+        "test_start": {"protocol": protocol, **test} if protocol else test,
+    }
     yield f'{{"start": {_json(start)},\n"intervals": ['
+    smoothed: dict[int, _Rtts] = {}
     for rank, interval in enumerate(_intervals(series, ids)):
+        for stream in interval["streams"]:
+            if "rtt" in stream:
+                smoothed.setdefault(stream["socket"], _Rtts()).add(stream["rtt"])
         yield f"{',' if rank else ''}\n{json.dumps(interval)}"
     ends = []
     for flow in flows:
-        rtts = {
-            key: round(flow[name] * 1e6)
-            for key, name in [("max_rtt", "rtt_max_s"), ("min_rtt", "rtt_min_s"), ("mean_rtt", "rtt_mean_s")]
-            if flow[name] is not None
-        }
+        # iperf3 looks at the smoothed round trip at the end of each interval.
+        rtts = smoothed[ids[flow["name"]]].told() if ids[flow["name"]] in smoothed else {}
         times = {"start": flow["start_s"], "end": flow["stop_s"], "seconds": flow["stop_s"] - flow["start_s"]}
         received = {"bytes": flow["bytes_delivered"], "bits_per_second": flow["goodput_bps"]}
         ends.append({
@@ -53,11 +73,39 @@ def iperf3(
             "receiver": {"socket": ids[flow["name"]], **times, **received},
         })  # fmt: skip
     whole = {"start": 0.0, "end": simulated_s, "seconds": simulated_s}
-    end = {
+    end: dict[str, Any] = {
         "streams": ends,
+        "sum_sent": {**whole, "retransmits": sum(flow["retransmissions"] or 0 for flow in flows)},
         "sum_received": {**whole, "bytes": total["bytes_delivered"], "bits_per_second": total["goodput_bps"]},
     }
+    if protocol == "UDP":
+        sent = sum(flow["packets_sent"] for flow in flows)
+        lost = sum(sum(flow["drops"].values()) for flow in flows)
+        share = 100 * lost / sent if sent else 0.0
+        end["sum"] = {**whole, "packets": sent, "lost_packets": lost, "lost_percent": share}
+        del end["sum_sent"]
+    elif (control := _control(scenario, flows)) is not None:
+        end["sender_tcp_congestion"] = control
     yield f'\n],\n"end": {_json(end)}}}\n'
+
+
+@dataclass
+class _Rtts:
+    """Round trips of a stream in µs."""
+
+    least: int = 0
+    most: int = 0
+    total: int = 0
+    count: int = 0
+
+    def add(self, rtt: int) -> None:
+        self.least = min(self.least, rtt) if self.count else rtt
+        self.most = max(self.most, rtt)
+        self.total += rtt
+        self.count += 1
+
+    def told(self) -> dict[str, int]:
+        return {"max_rtt": self.most, "min_rtt": self.least, "mean_rtt": round(self.total / self.count)}
 
 
 def _intervals(series: Iterable[pl.DataFrame], ids: dict[str, int]) -> Iterator[dict[str, Any]]:
@@ -71,7 +119,42 @@ def _intervals(series: Iterable[pl.DataFrame], ids: dict[str, int]) -> Iterator[
         for row in of_step:
             streams.append(_stream(row, ids[row["flow"]], time_s - step_s))
             goodput += 0.0 if row["flow"] in earlier else row["goodput_bps"]
-        yield {"streams": streams, "sum": {**_span(time_s - step_s, time_s, goodput), "omitted": False}}
+        # The data that arrive, as the receiver's side of a report has them.
+        of_all = {**_span(time_s - step_s, time_s, goodput), "omitted": False, "sender": False}
+        yield {"streams": streams, "sum": of_all}
+
+
+def has_epoch(scenario: dict[str, Any]) -> bool:
+    """Whether a scenario says at what time it begins."""
+    return bool((scenario.get("constellation") or {}).get("epoch"))
+
+
+def _epoch_s(scenario: dict[str, Any]) -> int:
+    """Unix time of t = 0, in whole seconds as iperf3 writes it."""
+    if not has_epoch(scenario):
+        return NO_EPOCH_S
+    return round(datetime.fromisoformat(scenario["constellation"]["epoch"].replace("Z", "+00:00")).timestamp())
+
+
+def _of_flows(scenario: dict[str, Any], flows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The flows of the scenario behind those of the report: legs of split connections have the name before the dot."""
+    given = {one["name"]: one for one in scenario.get("flows", [])}
+    return [given.get(flow["name"]) or given.get(flow["name"].split(".")[0], {}) for flow in flows]
+
+
+def _protocol(scenario: dict[str, Any], flows: list[dict[str, Any]]) -> str:
+    """The protocol of all flows, if they have the same one and iperf3 knows it; else empty."""
+    kinds = {next((kind for kind in ("tcp", "udp") if kind in one), "") for one in _of_flows(scenario, flows)}
+    return kinds.pop().upper() if len(kinds) == 1 else ""
+
+
+def _control(scenario: dict[str, Any], flows: list[dict[str, Any]]) -> str | None:
+    """The congestion control of all flows, if they have the same one."""
+    controls = set()
+    for one in _of_flows(scenario, flows):
+        control = (one.get("tcp") or {}).get("control")
+        controls.add(next(iter(control), None) if isinstance(control, dict) else control)
+    return controls.pop() if len(controls) == 1 else None
 
 
 def _stream(row: dict[str, Any], socket: int, start_s: float) -> dict[str, Any]:

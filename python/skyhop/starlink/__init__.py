@@ -8,6 +8,7 @@ from skyhop.starlink.grants import GrantsFit, fit_grants, gaps, grants_table, re
 from skyhop.starlink.hours import HoursFit, fit_hours, hours_table
 from skyhop.starlink.measuring import EDGE_S, SLOT_S, measures
 from skyhop.starlink.recordings import Recording, read_round_trips
+from skyhop.starlink.sessions import SessionFit, fit_session, session_table
 from skyhop.starlink.transfers import Transfer, read_transfer
 
 __all__ = [
@@ -19,12 +20,14 @@ __all__ = [
     "HoursFit",
     "Parameter",
     "Recording",
+    "SessionFit",
     "Transfer",
     "capacity_table",
     "fit",
     "fit_capacity",
     "fit_grants",
     "fit_hours",
+    "fit_session",
     "gaps",
     "grants_table",
     "hours_table",
@@ -32,5 +35,6 @@ __all__ = [
     "read_opportunities",
     "read_round_trips",
     "read_transfer",
+    "session_table",
     "table",
 ]

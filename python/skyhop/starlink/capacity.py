@@ -256,7 +256,7 @@ def fills(transfer: Transfer) -> None:
     if transfer.streams == 1 and not control.startswith("bbr"):
         raise ValueError(
             f"{transfer.name}: losses hold one flow of {control} back, so it does not tell the rate of the link; "
-            "record BBR, several flows, or UDP"
+            "record BBR, several flows, or UDP, or fit its losses with --session"
         )
 
 

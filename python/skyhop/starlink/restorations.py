@@ -12,10 +12,10 @@ import dataclasses
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from statistics import NormalDist
 
 import numpy as np
 
+from skyhop.inference import t_quantile
 from skyhop.starlink import allowance
 from skyhop.starlink.allowance import (
     AGREE,
@@ -54,9 +54,6 @@ _FOR_QUANTILES = 8
 
 #: A report begins in whole seconds and its intervals are a second long, s: a moment is known no better.
 _MOMENT_S = 1.0
-
-#: Student's t at 95 % for 1, 2, … degrees of freedom.
-_STUDENT = (6.314, 2.920, 2.353, 2.132, 2.015, 1.943, 1.895, 1.860, 1.833, 1.812)
 
 
 def find(transfers: Sequence[Transfer], *, draws: int = 200, seed: int = 1) -> Allowance:
@@ -124,10 +121,7 @@ def times_of(floods: Sequence[Sequence[Restoration]]) -> tuple[tuple[float, ...]
         value = sum(between) / 2
         return (max(value, 1.0),), Parameter(name, value, *(between if gaps.size > 1 else (math.nan, math.nan)))
     mean, deviation = float(gaps.mean()), float(gaps.std(ddof=1))
-    z = NormalDist().inv_cdf(0.95)
-    more = gaps.size - 1
-    student = _STUDENT[more - 1] if more <= len(_STUDENT) else z + (z**3 + z) / (4 * more)
-    off = student * deviation / math.sqrt(gaps.size)
+    off = t_quantile(gaps.size - 1, level=0.9) * deviation / math.sqrt(gaps.size)
     parameter = Parameter(name, mean, max(mean - off, 0.0), mean + off)
     if gaps.size >= _FOR_QUANTILES:
         return tuple(np.maximum(evenly_spaced(gaps, gaps.size), 1.0).tolist()), parameter

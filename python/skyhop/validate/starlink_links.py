@@ -21,25 +21,15 @@ else:
 
 from skyhop.inference import mean_and_interval
 from skyhop.markdown import line
-from skyhop.starlink import recordings, transfers
+from skyhop.starlink import buckets, recordings, sets, simulating, transfers
+from skyhop.starlink.buckets import LinkAtStart
 from skyhop.starlink.chance import intervals
 from skyhop.starlink.measuring import FIRST_S, LEAST_FOR_LOSS, SLOT_S, by_the_clock, kolmogorov_smirnov, measures
 from skyhop.starlink.recordings import Floats, Recording
+from skyhop.starlink.simulating import Simulated
 from skyhop.starlink.transfers import Transfer
-from skyhop.validate import starlink_buckets, starlink_cases, starlink_runs
-from skyhop.validate.starlink_buckets import LinkAtStart
+from skyhop.validate import starlink_cases
 from skyhop.validate.starlink_cases import Case
-from skyhop.validate.starlink_runs import Simulated
-
-#: The sets of values that are judged where no fit is given: of a bent pipe, of a path over ISLs, and of transfers over
-#: a bent pipe that were recorded from `NEW_FROM_S` on.
-VALUES = "seattle-2023"
-ISL_VALUES = "lagos-2023"
-NEW_VALUES = "seoul-2026-fades"
-
-#: 2025-01-01 UTC, in Unix time. That dishes differ from then on is our choice between the years of the recordings: 2023
-#: and 2026. In March 2024 SpaceX published that delays had become shorter.
-NEW_FROM_S = 1_735_689_600.0
 
 #: Runs of round trips whose measures are averaged: so many that they have so many round trips, within limits. Few slots
 #: scatter, so a short recording needs more.
@@ -121,11 +111,12 @@ def starlink(
     """Compares every recording of a folder's `cases.csv` with the profile, in its order.
 
     `values` are the keys of the profile in its `direction` ("up" without one), as `table` of a fit has them, for all
-    recordings; None takes the engine's, `ISL_VALUES` where `cases.csv` has a path over ISLs, `NEW_VALUES` for transfers
-    over other paths that began at `NEW_FROM_S` or later by their own clock, else `VALUES`. `part` is
-    the share of each recording of round trips, from where to where in time, so that a fit can be judged on what it did
-    not see. A recording that cannot be read has one row that says why, and the others are compared all the same. Raises
-    ValueError for a folder without a `cases.csv` that can be read, and for a `part` of a folder without round trips.
+    recordings; None takes the engine's: `sets.ISL_VALUES` where `cases.csv` has a path over ISLs, `sets.NEW_VALUES` for
+    transfers over other paths that began at `sets.NEW_FROM_S` or later by their own clock, else `sets.VALUES`. `part`
+    is the share of each recording of round trips, from where to where in time, so that a fit can be judged on what it
+    did not see. A recording that cannot be read has one row that says why, and the others are compared all the same.
+    Raises ValueError for a folder without a `cases.csv` that can be read, and for a `part` of a folder without round
+    trips.
     """
     root = Path(folder)
     found: dict[int, Recording | _Read] = {}
@@ -155,7 +146,7 @@ def starlink(
                 rows[number] = _round_trips(case.recording, one, profile)
             else:
                 others = [other.transfer for other in found.values() if isinstance(other, _Read) and _alike(one, other)]
-                link = starlink_buckets.link_at_start(one.transfer, others, profile, down=one.down, seeds=HELD_SEEDS)
+                link = buckets.link_at_start(one.transfer, others, profile, down=one.down, seeds=HELD_SEEDS)
                 rows[number], ours_bps = _transfer(one, least.get(case.place), link)
         except ValueError as error:
             rows[number] = [_unread(case, str(error))]
@@ -187,13 +178,13 @@ def _profile(case: Case, one: Recording | _Read, values: Mapping[str, Any] | Non
     if values is not None:
         return sides(values), "simulated with the fit that was given"
     began_s = one.transfer.start_s if isinstance(one, _Read) else float(one.sent_s[0])
-    is_new = began_s >= NEW_FROM_S
-    name, why = VALUES, ""
+    is_new = began_s >= sets.NEW_FROM_S
+    name, why = sets.VALUES, ""
     if case.is_over_isls:
-        name = ISL_VALUES
+        name = sets.ISL_VALUES
     elif is_new and isinstance(one, _Read):
         name, why = (
-            NEW_VALUES,
+            sets.NEW_VALUES,
             f", the set of transfers since 2025: by its own clock this one began in {_year(began_s)}",
         )
         if one.down and not one.transfer.is_udp:
@@ -299,10 +290,10 @@ def _round_trips(case: str, recording: Recording, profile: Mapping[str, Any]) ->
     answered = recording.rtt_ms[~np.isnan(recording.rtt_ms)]
     # Base delays differ by city and gateway, and the profile does not know them. What an edge loses depends on them,
     # so the wire has them.
-    trial = starlink_runs.round_trips(recording, profile, seeds[0])
+    trial = simulating.round_trips(recording, profile, seeds[0])
     more_ms = (float(np.median(answered)) - float(np.nanmedian(trial.rtt_ms))) / 2
-    delay_ms = max(starlink_runs.DELAY_MS + more_ms, 1.0)
-    runs = [starlink_runs.round_trips(recording, profile, seed, delay_ms=delay_ms) for seed in seeds]
+    delay_ms = max(simulating.DELAY_MS + more_ms, 1.0)
+    runs = [simulating.round_trips(recording, profile, seed, delay_ms=delay_ms) for seed in seeds]
     theirs = measures(recording)
     between = intervals(recording)
     ours = [measures(run) for run in runs]
@@ -360,12 +351,12 @@ def _transfer(one: _Read, least_ms: float | None, link: LinkAtStart) -> tuple[li
     transfer, down, control = one.transfer, one.down, one.control
     profile, begin_s = link.profile, link.begin_s
     own_ms = transfer.least_rtt_ms if transfer.least_rtt_ms is not None else least_ms
-    delay_ms = starlink_runs.delay_ms(transfer, down, control, own_ms, profile, begin_s=begin_s)
+    delay_ms = simulating.delay_ms(transfer, down, control, own_ms, profile, begin_s=begin_s)
     # More runs where one has few independent rates, or a restoration that it may not see.
     is_rare = link.rate_correlation >= HELD or link.by_seed
     seeds = HELD_SEEDS if is_rare else TRANSFER_SEEDS
     runs = [
-        starlink_runs.transfer_run(transfer, down, control, delay_ms, link.of(seed), seed=seed, begin_s=begin_s)
+        simulating.transfer_run(transfer, down, control, delay_ms, link.of(seed), seed=seed, begin_s=begin_s)
         for seed in seeds
     ]
     name = one.case.recording
@@ -407,7 +398,7 @@ def _repeated(name: str, transfer: Transfer, runs: list[Simulated]) -> list[Row]
     """Share of segments that were sent again, how many at a time, and how many near edges."""
     if transfer.resent is None:
         return []
-    segments = float(np.sum(transfer.rate_bps * transfer.lengths_s)) / 8 / starlink_runs.SEGMENT_B
+    segments = float(np.sum(transfer.rate_bps * transfer.lengths_s)) / 8 / simulating.SEGMENT_B
     rows = [_counted(name, "repeated", transfer.resent, segments, float(np.mean([run.resent for run in runs])))]
     if transfer.retransmits is None or not transfer.retransmits.any():
         return rows

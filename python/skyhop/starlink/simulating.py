@@ -1,4 +1,4 @@
-"""Simulated round trips and transfers over the profile `starlink`, to hold beside recorded ones."""
+"""Simulated round trips and transfers over the profile `starlink`, to compare with recorded ones."""
 
 from __future__ import annotations
 

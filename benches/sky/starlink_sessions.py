@@ -1,0 +1,112 @@
+"""Fits of sessions beside uploads of the same sessions that they did not see.
+
+`python benches/sky/starlink_sessions.py` prints the table of `docs/models/starlink-losses.md`, "A fit to a session":
+the first three uploads with CUBIC to each city are fitted, the others judge. The uploads are those of
+`starlink_farther.py` and `starlink_unseen.py`. `--known` fits simulated uploads whose losses are known.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+import numpy as np
+from starlink_farther import EVERY_S, JUDGING
+from starlink_seoul import SEGMENT_B, Upload
+from starlink_unseen import FARTHER, SYDNEY
+
+from skyhop.starlink import buckets, simulating
+from skyhop.starlink.sessions import fit_session, scaled
+from skyhop.starlink.transfers import Transfer
+
+#: Uploads that are fitted, the first ones to a city.
+FITTED = 3
+
+#: 28 March 2026, in Unix time: a time of the set of 2026. The first uploads to most cities began at an unknown second.
+BEGAN_S = 1_774_656_000.0
+
+#: The set whose losses are scaled.
+VALUES = "seoul-2026-fades"
+
+
+def transfer(one: Upload, number: int) -> Transfer:
+    """An upload as iperf3 would report its totals, so many after the first of its city."""
+    begins = np.arange(float(one.length_s))
+    rate = np.full(one.length_s, 1e6 * one.mbps)
+    return Transfer(
+        name=one.name, start_s=BEGAN_S + EVERY_S * number + one.begin_s % 15, omitted_s=0.0, begins_s=begins,
+        lengths_s=np.ones(one.length_s), rate_bps=rate, as_received=True, mean_bps=1e6 * one.mbps,
+        sent_begins_s=begins, sent_lengths_s=np.ones(one.length_s), retransmits=None,
+        resent=float(one.retransmits), cwnd_bytes=None, streams=1,
+        least_rtt_ms=one.least_ms, control=one.control, reverse=False, is_udp=False, offered_bps=0.0, lost=None,
+        packets=0, wire_factor=1500 / SEGMENT_B,
+    )  # fmt: skip
+
+
+def predicted(ones: list[Transfer], keys: dict[str, Any], seeds: range) -> float:
+    """Mean Mbit/s of simulated uploads."""
+    profile = {
+        "forward": {"profile": {"starlink": {"values": VALUES, **keys}}},
+        "backward": {"profile": {"starlink": {"values": VALUES}}},
+    }
+    found = []
+    for n, one in enumerate(ones):
+        link = buckets.link_at_start(one, [], profile, down=False)
+        delay_ms = simulating.delay_ms(one, False, "cubic", one.least_rtt_ms, profile)
+        found += [
+            simulating.transfer_run(one, False, "cubic", delay_ms, link.profile, seed=1000 * seed + n).mean_bps
+            for seed in seeds
+        ]
+    return float(np.mean(found)) / 1e6
+
+
+def known(factors: list[float], times: int) -> None:
+    """Prints fits of three simulated uploads with factors that are known."""
+    print("| factor | fitted, mean | intervals of 90 % with the factor |\n|---:|---:|---:|")
+    (upload,) = JUDGING["Tokyo"][:1]
+    for factor in factors:
+        keys = scaled(VALUES, factor, down=False)
+        fits = []
+        for seed in range(1, 1 + times):
+            ones = []
+            for n in range(FITTED):
+                one = transfer(upload, n)
+                mbps = predicted([one], keys, range(10 * seed + n, 10 * seed + n + 1))
+                ones.append(
+                    Transfer(
+                        **{**vars(one), "mean_bps": 1e6 * mbps, "rate_bps": np.full_like(one.rate_bps, 1e6 * mbps)}
+                    )
+                )
+            fits.append(fit_session(ones, values=VALUES))
+        inside = sum(fit.parameters[0].low <= factor <= fit.parameters[0].high for fit in fits)
+        print(f"| {factor:g} | {np.mean([fit.factor for fit in fits]):.2f} | {inside} of {times} |", flush=True)
+
+
+def main() -> None:
+    """Prints a table."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seeds", type=int, default=4)
+    parser.add_argument("--known", type=int, default=0, help="Fit so many sessions of known losses instead.")
+    given = parser.parse_args()
+    if given.known:
+        known([0.5, 1.0, 2.0, 4.0], given.known)
+        return
+    cities = {"Sydney": SYDNEY["cubic"]}
+    cities |= {city: [*FARTHER.get(city, []), *ones] for city, ones in JUDGING.items()}
+    print("| uploads to | losses over the set's | others: recorded, simulated | off | with the set | off |")
+    print("|---|---|---|---:|---|---:|")
+    for city, ones in cities.items():
+        every = [transfer(one, n) for n, one in enumerate(ones)]
+        fit = fit_session(every[:FITTED], values=VALUES)
+        rest = every[FITTED:]
+        recorded = float(np.mean([one.mean_bps for one in rest])) / 1e6
+        cells = []
+        for keys in (dict(fit.keys), {}):
+            ours = predicted(rest, keys, range(1, 1 + given.seeds))
+            cells += [f"{recorded:.1f}: {ours:.1f}", f"{100 * abs(ours / recorded - 1):.0f} %"]
+        (told,) = fit.parameters
+        print(f"| {city} | {told.value:.2f} ({told.low:.2f} to {told.high:.2f}) | {' | '.join(cells)} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,141 @@
+"""Fits of a session's losses to the goodput of single flows: which losses they find, and what they refuse."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from test_starlink_fit import iperf3
+from typer.testing import CliRunner
+
+from skyhop import api, cli, starlink
+from skyhop.starlink import buckets, simulating
+from skyhop.starlink.sessions import fit_session, scaled
+from skyhop.starlink.transfers import Transfer
+from skyhop.validate import starlink_links
+
+#: 2 April 2026, a full minute, UTC.
+START_S = 1_775_088_000.0
+
+VALUES = "seoul-2026-fades"
+
+
+def upload(mbps: float, *, after_s: float = 0.0, seconds: int = 120, **values: Any) -> Transfer:
+    """An upload of one flow of CUBIC with a least round trip of 66 ms."""
+    each = np.arange(float(seconds))
+    own = {
+        "name": f"up-{after_s:g}", "start_s": START_S + after_s, "omitted_s": 0.0, "begins_s": each,
+        "lengths_s": np.ones(seconds), "rate_bps": np.full(seconds, 1e6 * mbps), "as_received": True,
+        "mean_bps": 1e6 * mbps, "sent_begins_s": each, "sent_lengths_s": np.ones(seconds), "retransmits": None,
+        "resent": 93.0, "cwnd_bytes": None, "streams": 1, "least_rtt_ms": 66.0, "control": "cubic", "reverse": False,
+        "is_udp": False, "offered_bps": 0.0, "lost": None, "packets": 0, "wire_factor": 1500 / 1448,
+    }  # fmt: skip
+    return Transfer(**{**own, **values})
+
+
+def simulated_mbps(factor: float, seed: int) -> float:
+    """What an upload gets over the set with so many times its losses."""
+    keys = {"values": VALUES, **scaled(VALUES, factor, down=False)}
+    profile = {"forward": {"profile": {"starlink": keys}}, "backward": {"profile": {"starlink": {"values": VALUES}}}}
+    one = upload(1)
+    delay_ms = simulating.delay_ms(one, False, "cubic", one.least_rtt_ms, profile)
+    return simulating.transfer_run(one, False, "cubic", delay_ms, profile, seed=seed).mean_bps / 1e6
+
+
+@pytest.mark.parametrize("factor", [0.5, 3.0])
+def test_a_fit_finds_the_losses_behind_simulated_uploads(factor: float) -> None:
+    ones = [upload(simulated_mbps(factor, 100 + n), after_s=130.0 * n) for n in range(3)]
+    found = fit_session(ones)
+    assert (found.values, found.direction) == (VALUES, "up")
+    (told,) = found.parameters
+    assert told.low <= factor <= told.high
+    assert found.factor == pytest.approx(factor, rel=0.3)
+    # One alone tells less.
+    (single,) = fit_session(ones[:1]).parameters
+    assert single.high / single.low > 1.2 and "three or more" in fit_session(ones[:1]).notes[1]
+
+
+def test_a_factor_scales_every_loss_of_a_set_and_nothing_else() -> None:
+    set_side = {"profile": {"starlink": {"values": VALUES}}}
+    of_set = buckets.resolved({"forward": set_side, "backward": set_side}).up
+    one = scaled(VALUES, 1.0, down=False)
+    two = scaled(VALUES, 2.0, down=False)
+    assert one["loss"] == of_set["loss"] and two["loss"] == pytest.approx(2 * of_set["loss"])
+    assert two["fades"]["loss"] == of_set["fades"]["loss"] and two["fades"]["length"] == of_set["fades"]["length"]
+    assert float(two["fades"]["every"].split()[0]) == pytest.approx(float(one["fades"]["every"].split()[0]) / 2)
+    # The set has no losses of its own at edges, so the keys have none.
+    assert set(two) == {"loss", "fades"}
+    keyed = {"profile": {"starlink": {"values": VALUES, **one}}}
+    assert buckets.resolved({"forward": keyed, "backward": set_side}).up == of_set
+    older = scaled("seattle-2023", 3.0, down=False)
+    assert set(older) == {"loss", "edge_loss"} and older["loss"] == pytest.approx(0.006)
+    # A loss stays a probability, and fades begin at most as often as they last.
+    most = scaled(VALUES, 1e6, down=False)
+    assert most["loss"] == 1.0 and most["fades"]["every"] == "0.15 s"
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"is_udp": True}, "has UDP; only one flow of CUBIC or RENO"),
+        ({"streams": 4}, "has 4 flows of cubic"),
+        ({"control": "bbr"}, "has 1 flow of bbr"),
+        ({"control": None}, "has 1 flow of no named control"),
+        ({"offered_bps": 5e6}, "`-b` limited the transfer"),
+        ({"error": "interrupt"}, "iperf3 ended early"),
+        ({"seconds": 30}, "has 30 s; 60 s are needed"),
+        ({"least_rtt_ms": None}, "does not tell a round trip"),
+        ({"mean_bps": 0.0}, "nothing arrived"),
+    ],
+)
+def test_transfers_that_tell_no_losses_are_refused(changes: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        fit_session([upload(9, **changes)])
+
+
+def test_transfers_of_no_session_are_refused() -> None:
+    with pytest.raises(ValueError, match="no transfer"):
+        fit_session([])
+    with pytest.raises(ValueError, match="fit them apart"):
+        fit_session([upload(9), upload(9, after_s=200, reverse=True)])
+    with pytest.raises(ValueError, match=r"begins 2\.5 h before the last"):
+        fit_session([upload(9), upload(9, after_s=9000)])
+    with pytest.raises(ValueError, match="are the same transfer"):
+        fit_session([upload(9), upload(9)])
+
+
+def test_a_goodput_that_losses_do_not_explain_is_refused() -> None:
+    with pytest.raises(ValueError, match="losses did not limit it"):
+        fit_session([upload(60)])
+    with pytest.raises(ValueError, match="something else than losses limited it"):
+        fit_session([upload(0.1)])
+
+
+def test_the_command_writes_a_table_that_scenarios_and_validate_take(tmp_path: Path) -> None:
+    files = []
+    for n in range(2):
+        document = iperf3(1, 9e6, 60)
+        document["start"]["timestamp"]["timesecs"] = START_S + 90 * n
+        files.append(tmp_path / f"up{n}.json")
+        files[-1].write_text(json.dumps(document))
+    out = tmp_path / "session.toml"
+    arguments = [argument for file in files for argument in ("--session", str(file))]
+    result = CliRunner().invoke(cli.app, ["fit", "starlink", *arguments, "--out", str(out)])
+    assert result.exit_code == 0, result.output
+    text = out.read_text()
+    assert "losses, over those of the set" in text and "2 transfers of 60 s or more with CUBIC" in text
+    keys = starlink_links.values_of(out)
+    assert keys["values"] == VALUES and keys["direction"] == "up" and keys["loss"] > 0
+    wire = {"between": ["terminal", "server"], "delay": "1 ms", **starlink_links.sides(keys)}
+    assert api.scenario({"duration": "1 s", "links": [wire]}).warnings == []
+    told = starlink.fit_session([starlink.read_transfer(file) for file in files])
+    assert keys["fades"] == told.keys["fades"]
+    (tmp_path / "cases.csv").write_text("recording,kind\nup0.json,iperf3-json\n")
+    judged = CliRunner().invoke(
+        cli.app, ["validate", "starlink", "--reference", str(tmp_path), "--fit", str(out), "--json"]
+    )
+    rows = {row["measure"]: row for row in json.loads(judged.output)}
+    assert rows["goodput"]["off"] < 0.2
