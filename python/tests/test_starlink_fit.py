@@ -573,7 +573,7 @@ def test_round_trips_that_never_change_have_no_contrast(tmp_path: Path) -> None:
     assert not next(row for row in rows if row.measure == "RTT, Kolmogorov-Smirnov").ok
 
 
-def test_transfers_since_2025_have_the_set_of_their_dishes(tmp_path: Path) -> None:
+def test_recordings_since_2025_have_the_set_of_their_dishes(tmp_path: Path) -> None:
     for name, start_s, reverse in (("old", START_S, 0), ("new", 1_735_689_600, 0), ("down", 1_775_000_000, 1)):
         document = iperf3(1, 9e6, 30, reverse=reverse)
         document["start"]["timestamp"]["timesecs"] = start_s
@@ -589,7 +589,7 @@ def test_transfers_since_2025_have_the_set_of_their_dishes(tmp_path: Path) -> No
     sets = ["seattle-2023", "seoul-2026-fades", "lagos-2023", "seoul-2026-fades"]
     for row, name in zip(rows, sets, strict=True):
         assert f'simulated with values = "{name}"' in row.note
-    assert "the set of transfers since 2025: by its own clock this one began in 2025" in rows[1].note
+    assert "the set of dishes since 2025: by its own clock this one began in 2025" in rows[1].note
     assert "mean of 5 runs is known to" in rows[0].note
     assert "no download with TCP is behind this set" in rows[3].note and "no download" not in rows[1].note
     # Fewer losses and shorter round trips.
@@ -602,7 +602,11 @@ def test_transfers_since_2025_have_the_set_of_their_dishes(tmp_path: Path) -> No
     trips = made(20)
     late = Recording("late", trips.sent_s - trips.sent_s[0] + 1_767_225_600, trips.rtt_ms)
     note = starlink_links.starlink(folder(tmp_path, late))[0].note
-    assert 'values = "seattle-2023", although it began in 2026' in note
+    assert 'values = "seoul-2026-fades", the set of dishes since 2025: by its own clock this one began in 2026' in note
+    assert "its delays come from uploads, not from pings" in note
+    early = Recording("early", trips.sent_s - trips.sent_s[0] + 1_735_689_600 - 3600, trips.rtt_ms)
+    note = starlink_links.starlink(folder(tmp_path, early))[0].note
+    assert 'values = "seattle-2023"' in note and "since 2025" not in note
 
 
 def test_rows_of_a_csv_that_repeat_count_once(tmp_path: Path) -> None:

@@ -107,8 +107,8 @@ def fit_session(transfers: Sequence[Transfer], *, values: str | None = None) -> 
             f"the first transfer begins {(max(begins) - min(begins)) / 3600:.1f} h before the last: losses change from "
             "hour to hour, so fit transfers of at most two hours at a time"
         )
-    chosen = values or sets.of_transfer(min(begins))
-    if values is None and sets.of_transfer(max(begins)) != chosen:
+    chosen = values or sets.of_time(min(begins))
+    if values is None and sets.of_time(max(begins)) != chosen:
         raise ValueError("the transfers lie on both sides of a new year that divides two sets: fit them apart")
     down = transfers[0].reverse
     told = [_told(one, transfers, chosen) for one in transfers]

@@ -112,7 +112,7 @@ def starlink(
 
     `values` are the keys of the profile in its `direction` ("up" without one), as `table` of a fit has them, for all
     recordings; None takes the engine's: `sets.ISL_VALUES` where `cases.csv` has a path over ISLs, `sets.NEW_VALUES` for
-    transfers over other paths that began at `sets.NEW_FROM_S` or later by their own clock, else `sets.VALUES`. `part`
+    recordings over other paths that began at `sets.NEW_FROM_S` or later by their own clock, else `sets.VALUES`. `part`
     is the share of each recording of round trips, from where to where in time, so that a fit can be judged on what it
     did not see. A recording that cannot be read has one row that says why, and the others are compared all the same.
     Raises ValueError for a folder without a `cases.csv` that can be read, and for a `part` of a folder without round
@@ -182,15 +182,13 @@ def _profile(case: Case, one: Recording | _Read, values: Mapping[str, Any] | Non
     name, why = sets.VALUES, ""
     if case.is_over_isls:
         name = sets.ISL_VALUES
-    elif is_new and isinstance(one, _Read):
-        name, why = (
-            sets.NEW_VALUES,
-            f", the set of transfers since 2025: by its own clock this one began in {_year(began_s)}",
-        )
-        if one.down and not one.transfer.is_udp:
-            why += "; no download with TCP is behind this set"
     elif is_new:
-        why = f", although it began in {_year(began_s)}: no round trips since 2025 are behind a set"
+        name = sets.NEW_VALUES
+        why = f", the set of dishes since 2025: by its own clock this one began in {_year(began_s)}"
+        if isinstance(one, Recording):
+            why += "; its delays come from uploads, not from pings"
+        elif one.down and not one.transfer.is_udp:
+            why += "; no download with TCP is behind this set"
     source = f'simulated with values = "{name}"{why}'
     if case.place[2] and not case.names_a_path:
         source += f"; the path {case.place[2]!r} is not known and counts as a bent pipe: write bent-pipe or isl"
