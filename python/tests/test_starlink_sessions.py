@@ -139,3 +139,28 @@ def test_the_command_writes_a_table_that_scenarios_and_validate_take(tmp_path: P
     )
     rows = {row["measure"]: row for row in json.loads(judged.output)}
     assert rows["goodput"]["off"] < 0.2
+
+
+def test_validate_predicts_later_transfers_by_earlier_ones_of_their_place(tmp_path: Path) -> None:
+    def recorded(name: str, mbps: float, after_s: float, **test: Any) -> str:
+        document = iperf3(test.pop("flows", 1), 1e6 * mbps, 60)
+        document["start"]["timestamp"]["timesecs"] = START_S + after_s
+        document["end"]["sender_tcp_congestion"] = test.pop("control", "cubic")
+        document["end"]["sum_received"] = {"bits_per_second": 1e6 * mbps}
+        (tmp_path / f"{name}.json").write_text(json.dumps(document))
+        return f"{name}.json,iperf3-json,{test.pop('latitude', 37)}"
+
+    lines = [
+        recorded("first", 6, 0), recorded("second", 6.3, 90), recorded("elsewhere", 6, 180, latitude=40),
+        recorded("later", 6, 9000), recorded("several", 20, 270, flows=4), recorded("bbr", 20, 360, control="bbr"),
+    ]  # fmt: skip
+    (tmp_path / "cases.csv").write_text("recording,kind,latitude_deg\n" + "\n".join(lines) + "\n")
+    rows = starlink_links.starlink(tmp_path)
+    (row,) = [row for row in rows if row.measure == "goodput, losses of its session"]
+    # Only the second has one before it within two hours, of the same place.
+    assert row.case == "second.json" and row.ok
+    assert "times those of the set, by the goodput of 1 earlier transfer of this place" in row.note
+    (of_set,) = [row for row in rows if row.case == "second.json" and row.measure == "goodput"]
+    assert row.off < of_set.off
+    fit = starlink_links.starlink(tmp_path, values={"values": VALUES})
+    assert not any("session" in row.measure for row in fit)

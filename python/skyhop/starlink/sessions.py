@@ -40,7 +40,7 @@ _LEAST, _MOST, _STEP = -4.0, 4.0, 0.5
 
 #: A session is told by transfers that belong together: the begin of the last is at most so long after that of the
 #: first, s. Losses change from hour to hour.
-_SESSION_S = 2 * 3600.0
+SESSION_S = 2 * 3600.0
 
 
 @dataclass(frozen=True)
@@ -61,8 +61,8 @@ class SessionFit:
 
 
 @dataclass(frozen=True)
-class _Told:
-    """What one transfer tells."""
+class Told:
+    """What one transfer tells of the losses of its session."""
 
     log_factor: float
     deviation: float
@@ -88,6 +88,13 @@ def scaled(values: str, factor: float, *, down: bool) -> dict[str, Any]:
     return keys
 
 
+def sides(values: str, factor: float, *, down: bool) -> dict[str, Any]:
+    """The keys of a wire with a set whose losses are scaled in one direction."""
+    other = {"profile": {"starlink": {"values": values}}}
+    own = {"profile": {"starlink": {"values": values, **scaled(values, factor, down=down)}}}
+    return {"forward": other, "backward": own} if down else {"forward": own, "backward": other}
+
+
 def fit_session(transfers: Sequence[Transfer], *, values: str | None = None) -> SessionFit:
     """Fits the losses of single flows of CUBIC or Reno, of one direction, that belong to one session.
 
@@ -97,12 +104,12 @@ def fit_session(transfers: Sequence[Transfer], *, values: str | None = None) -> 
     if not transfers:
         raise ValueError("no transfer to fit")
     for one in transfers:
-        _check(one)
+        check(one)
     once(transfers)
     if len({one.reverse for one in transfers}) > 1:
         raise ValueError("uploads and downloads have losses of their own: fit them apart")
     begins = [one.start_s for one in transfers]
-    if max(begins) - min(begins) > _SESSION_S:
+    if max(begins) - min(begins) > SESSION_S:
         raise ValueError(
             f"the first transfer begins {(max(begins) - min(begins)) / 3600:.1f} h before the last: losses change from "
             "hour to hour, so fit transfers of at most two hours at a time"
@@ -111,7 +118,7 @@ def fit_session(transfers: Sequence[Transfer], *, values: str | None = None) -> 
     if values is None and sets.of_time(max(begins)) != chosen:
         raise ValueError("the transfers lie on both sides of a new year that divides two sets: fit them apart")
     down = transfers[0].reverse
-    told = [_told(one, transfers, chosen) for one in transfers]
+    told = [told_by(one, transfers, chosen) for one in transfers]
     logs = np.array([one.log_factor for one in told])
     log_factor = float(logs.mean())
     # Transfers of a session differ at least by what chance does in one of this length.
@@ -169,7 +176,7 @@ def _flows(transfers: Sequence[Transfer]) -> str:
     return f"{len(transfers)} transfer{'s' * (len(transfers) > 1)} of {length} with {' and '.join(controls)}"
 
 
-def _check(one: Transfer) -> None:
+def check(one: Transfer) -> None:
     """Raises ValueError for a transfer whose goodput does not tell how often it loses segments."""
     control = (one.control or "").lower()
     if one.is_udp or one.streams > 1 or control not in CONTROLS:
@@ -194,8 +201,12 @@ def _check(one: Transfer) -> None:
         raise ValueError(f"{one.name}: nothing arrived")
 
 
-def _told(one: Transfer, every: Sequence[Transfer], values: str) -> _Told:
-    """The factor at which simulated transfers have the recorded goodput."""
+def told_by(one: Transfer, every: Sequence[Transfer], values: str) -> Told:
+    """The factor at which simulated transfers have the recorded goodput.
+
+    `every` are the transfers of its place and direction, which may have drained an allowance before it. Raises
+    ValueError where no factor gives the recorded goodput.
+    """
     control = (one.control or "").lower()
     others = [other for other in every if other is not one]
     known: dict[float, tuple[Floats, Floats]] = {}
@@ -231,7 +242,7 @@ def _told(one: Transfer, every: Sequence[Transfer], values: str) -> _Told:
     goodput, _ = known[power + _STEP if share > 0.5 else power]
     scatter = float(np.std(np.log(goodput), ddof=1))
     lines = [float(np.mean(known[place][1])) for place in (power, power + _STEP)]
-    return _Told((power + share * _STEP) * math.log(2), scatter / abs(slope), float(np.interp(share, [0, 1], lines)))
+    return Told((power + share * _STEP) * math.log(2), scatter / abs(slope), float(np.interp(share, [0, 1], lines)))
 
 
 def _mbps(goodput: Floats) -> str:
@@ -242,9 +253,7 @@ def _runs(
     one: Transfer, others: Sequence[Transfer], values: str, factor: float, control: str, delay_ms: float
 ) -> tuple[Floats, Floats]:
     """Goodput in bit/s and share sent again of simulated transfers, one for each seed."""
-    other = {"profile": {"starlink": {"values": values}}}
-    own = {"profile": {"starlink": {"values": values, **scaled(values, factor, down=one.reverse)}}}
-    profile = {"forward": other, "backward": own} if one.reverse else {"forward": own, "backward": other}
+    profile = sides(values, factor, down=one.reverse)
     link = buckets.link_at_start(one, others, profile, down=one.reverse, seeds=SEEDS)
 
     def run(seed: int) -> tuple[float, float]:

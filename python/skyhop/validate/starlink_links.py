@@ -28,7 +28,7 @@ from skyhop.starlink.measuring import FIRST_S, LEAST_FOR_LOSS, SLOT_S, by_the_cl
 from skyhop.starlink.recordings import Floats, Recording
 from skyhop.starlink.simulating import Simulated
 from skyhop.starlink.transfers import Transfer
-from skyhop.validate import starlink_cases
+from skyhop.validate import starlink_cases, starlink_sessions
 from skyhop.validate.starlink_cases import Case
 
 #: Runs of round trips whose measures are averaged: so many that they have so many round trips, within limits. Few slots
@@ -62,6 +62,7 @@ BOUNDS: dict[str, tuple[float, str]] = {
     "loss": (0.5, "share"),
     "loss burst": (0.25, "share"),
     "goodput": (0.2, "share"),
+    "goodput, losses of its session": (0.2, "share"),
     "goodput per second, Kolmogorov-Smirnov": (0.3, "distance"),
     "window": (0.25, "share"),
     "repeated": (0.5, "share"),
@@ -162,10 +163,38 @@ def starlink(
             kind += f" at {one.transfer.offered_bps / one.transfer.streams / 1e6:g} Mbit/s each"
         alike: tuple[str, ...] = (*case.place, "down" if one.down else "up", kind)
         means.setdefault(alike, {}).setdefault(one.transfer.streams, []).append((one.transfer.mean_bps, ours_bps))
+    if values is None:
+        for number, row in _of_sessions(found, least):
+            rows[number].append(row)
     listed = [row for number in sorted(rows) for row in rows[number]]
     for words, by_streams in means.items():
         listed += _ratios(" ".join(word for word in words if word), by_streams)
     return listed
+
+
+def _of_sessions(
+    found: Mapping[int, Recording | _Read], least: Mapping[tuple[str, str, str], float]
+) -> list[tuple[int, Row]]:
+    """Rows of single flows that losses limit, with the losses that earlier ones of their place tell."""
+    groups: dict[tuple[Any, ...], dict[int, Transfer]] = {}
+    names: dict[int, str] = {}
+    for number, one in found.items():
+        if isinstance(one, _Read) and not one.case.is_over_isls:
+            own_ms = one.transfer.least_rtt_ms
+            told = dataclasses.replace(
+                one.transfer, reverse=one.down, control=one.control,
+                least_rtt_ms=least.get(one.case.place) if own_ms is None else own_ms,
+            )  # fmt: skip
+            key = (one.case.place, one.down, sets.of_time(one.transfer.start_s))
+            groups.setdefault(key, {})[number] = told
+            names[number] = one.case.recording
+    rows = []
+    for (_, _, values), group in groups.items():
+        for number, predicted in starlink_sessions.predictions(group, values).items():
+            recorded, name = group[number].mean_bps, names[number]
+            row = _row(name, "goodput, losses of its session", recorded, predicted.mean_bps, predicted.note)
+            rows.append((number, row))
+    return rows
 
 
 def _alike(one: _Read, other: _Read) -> bool:

@@ -1,0 +1,83 @@
+"""Transfers beside the losses of their session: what earlier transfers of the same place tell of later ones."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from skyhop.starlink import buckets, sessions, simulating
+from skyhop.starlink.transfers import Transfer
+
+#: Runs of a transfer with the losses of its session.
+SEEDS = range(1, 6)
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """The goodput of a transfer by the losses that earlier ones of its session tell."""
+
+    mean_bps: float
+    note: str
+
+
+def predictions(
+    transfers: Mapping[int, Transfer], values: str, others: Sequence[Transfer] = ()
+) -> dict[int, Prediction]:
+    """What each transfer gets with the losses of those that began up to two hours before it.
+
+    `transfers` are of one place and direction, and name their congestion control; those whose goodput does not tell
+    losses are left out. `others` are further ones of the place and direction, which may have drained an allowance. The
+    numbers of the result are those of `transfers`.
+    """
+    telling = {number: one for number, one in transfers.items() if _tells(one)}
+    if len(telling) < 2:
+        return {}
+    every = [*transfers.values(), *others]
+    known: dict[int, sessions.Told | None] = {}
+
+    def told(number: int) -> sessions.Told | None:
+        if number not in known:
+            try:
+                known[number] = sessions.told_by(telling[number], every, values)
+            except ValueError:
+                # No factor gives its goodput, so it says nothing of the losses of others.
+                known[number] = None
+        return known[number]
+
+    found = {}
+    for number, one in telling.items():
+        before = [
+            other for other, earlier in telling.items() if 0 < one.start_s - earlier.start_s <= sessions.SESSION_S
+        ]
+        logs = [which.log_factor for which in map(told, before) if which is not None]
+        if logs:
+            factor = math.exp(float(np.mean(logs)))
+            named = f"{len(logs)} earlier transfer{'s' * (len(logs) > 1)} of this place"
+            note = f"losses {factor:.2g} times those of the set, by the goodput of {named}"
+            found[number] = Prediction(_mean_bps(one, every, values, factor), note)
+    return found
+
+
+def _tells(one: Transfer) -> bool:
+    try:
+        sessions.check(one)
+    except ValueError:
+        return False
+    return True
+
+
+def _mean_bps(one: Transfer, every: Sequence[Transfer], values: str, factor: float) -> float:
+    """Mean goodput in bit/s of simulated transfers."""
+    profile = sessions.sides(values, factor, down=one.reverse)
+    control = (one.control or "").lower()
+    delay_ms = simulating.delay_ms(one, one.reverse, control, one.least_rtt_ms, profile)
+    others = [other for other in every if other is not one]
+    link = buckets.link_at_start(one, others, profile, down=one.reverse, seeds=SEEDS)
+    runs = [
+        simulating.transfer_run(one, one.reverse, control, delay_ms, link.of(seed), seed=seed, begin_s=link.begin_s)
+        for seed in SEEDS
+    ]
+    return float(np.mean([run.mean_bps for run in runs]))
