@@ -2,7 +2,8 @@
 
 `python benches/sky/starlink_sessions.py` prints the table of `docs/models/starlink-losses.md`, "A fit to a session":
 the first three uploads with CUBIC to each city are fitted, the others judge. The uploads are those of
-`starlink_farther.py` and `starlink_unseen.py`. `--known` fits simulated uploads whose losses are known.
+`starlink_farther.py` and `starlink_unseen.py`. `--every` fits each upload by itself, also those in Seoul
+(`starlink_seoul.py`), and `--known` fits simulated uploads whose losses are known.
 """
 
 from __future__ import annotations
@@ -12,11 +13,13 @@ from typing import Any
 
 import numpy as np
 from starlink_farther import EVERY_S, JUDGING
+from starlink_seoul import FITTED as SEOUL_FITTED
+from starlink_seoul import JUDGING as SEOUL_JUDGING
 from starlink_seoul import SEGMENT_B, Upload
 from starlink_unseen import FARTHER, SYDNEY
 
 from skyhop.starlink import buckets, simulating
-from skyhop.starlink.sessions import fit_session, scaled
+from skyhop.starlink.sessions import fit_session, scaled, told_by
 from skyhop.starlink.transfers import Transfer
 
 #: Uploads that are fitted, the first ones to a city.
@@ -82,23 +85,40 @@ def known(factors: list[float], times: int) -> None:
         print(f"| {factor:g} | {np.mean([fit.factor for fit in fits]):.2f} | {inside} of {times} |", flush=True)
 
 
+def every(cities: dict[str, list[Upload]]) -> None:
+    """Prints the factor of each upload, and how much chance and uploads differ."""
+    print("| uploads | losses over the set's | deviation of the logarithm | by chance |\n|---|---|---:|---:|")
+    for city, ones in cities.items():
+        transfers = [transfer(one, n) for n, one in enumerate(ones)]
+        told = [told_by(one, transfers, VALUES) for one in transfers]
+        logs = np.array([one.log_factor for one in told])
+        factors = ", ".join(f"{value:.2f}" for value in np.exp(logs))
+        chance = np.mean([one.deviation for one in told])
+        print(f"| {city} | {factors} | {logs.std(ddof=1):.2f} | {chance:.2f} |", flush=True)
+
+
 def main() -> None:
     """Prints a table."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--seeds", type=int, default=4)
     parser.add_argument("--known", type=int, default=0, help="Fit so many sessions of known losses instead.")
+    parser.add_argument("--every", action="store_true", help="Fit each upload by itself.")
     given = parser.parse_args()
     if given.known:
         known([0.5, 1.0, 2.0, 4.0], given.known)
         return
     cities = {"Sydney": SYDNEY["cubic"]}
     cities |= {city: [*FARTHER.get(city, []), *ones] for city, ones in JUDGING.items()}
+    if given.every:
+        seoul = [one for one in (*SEOUL_FITTED, *SEOUL_JUDGING) if (one.control, one.flows) == ("cubic", 1)]
+        every({"Seoul, 2 to 13 April": seoul, **cities})
+        return
     print("| uploads to | losses over the set's | others: recorded, simulated | off | with the set | off |")
     print("|---|---|---|---:|---|---:|")
     for city, ones in cities.items():
-        every = [transfer(one, n) for n, one in enumerate(ones)]
-        fit = fit_session(every[:FITTED], values=VALUES)
-        rest = every[FITTED:]
+        transfers = [transfer(one, n) for n, one in enumerate(ones)]
+        fit = fit_session(transfers[:FITTED], values=VALUES)
+        rest = transfers[FITTED:]
         recorded = float(np.mean([one.mean_bps for one in rest])) / 1e6
         cells = []
         for keys in (dict(fit.keys), {}):

@@ -240,7 +240,8 @@ def told_by(one: Transfer, every: Sequence[Transfer], values: str) -> Told:
     share = above / (above - below)
     slope = (below - above) / (_STEP * math.log(2))
     goodput, _ = known[power + _STEP if share > 0.5 else power]
-    scatter = float(np.std(np.log(goodput), ddof=1))
+    # A run in which nothing arrives has no logarithm.
+    scatter = float(np.std(np.log(np.maximum(goodput, 1.0)), ddof=1))
     lines = [float(np.mean(known[place][1])) for place in (power, power + _STEP)]
     return Told((power + share * _STEP) * math.log(2), scatter / abs(slope), float(np.interp(share, [0, 1], lines)))
 
