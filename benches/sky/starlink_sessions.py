@@ -3,16 +3,20 @@
 `python benches/sky/starlink_sessions.py` prints the table of `docs/models/starlink-losses.md`, "A fit to a session":
 the first three uploads with CUBIC to each city are fitted, the others judge. The uploads are those of
 `starlink_farther.py` and `starlink_unseen.py`. `--every` fits each upload by itself, also those in Seoul
-(`starlink_seoul.py`), and `--known` fits simulated uploads whose losses are known.
+(`starlink_seoul.py`). `--rolling` predicts each upload, and each download of `starlink_downloads.py`, by the latest
+three before it, as `skyhop validate starlink` does. `--known` fits simulated uploads whose losses are known.
 """
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 from typing import Any
 
 import numpy as np
-from starlink_farther import EVERY_S, JUDGING
+from starlink_downloads import FITTING
+from starlink_downloads import JUDGING as DOWN_JUDGING
+from starlink_farther import EVERY_S, JUDGING, LENGTH_S
 from starlink_seoul import FITTED as SEOUL_FITTED
 from starlink_seoul import JUDGING as SEOUL_JUDGING
 from starlink_seoul import SEGMENT_B, Upload
@@ -21,6 +25,7 @@ from starlink_unseen import FARTHER, SYDNEY
 from skyhop.starlink import buckets, simulating
 from skyhop.starlink.sessions import fit_session, scaled, told_by
 from skyhop.starlink.transfers import Transfer
+from skyhop.validate.starlink_sessions import predictions
 
 #: Uploads that are fitted, the first ones to a city.
 FITTED = 3
@@ -47,17 +52,16 @@ def transfer(one: Upload, number: int) -> Transfer:
 
 
 def predicted(ones: list[Transfer], keys: dict[str, Any], seeds: range) -> float:
-    """Mean Mbit/s of simulated uploads."""
-    profile = {
-        "forward": {"profile": {"starlink": {"values": VALUES, **keys}}},
-        "backward": {"profile": {"starlink": {"values": VALUES}}},
-    }
+    """Mean Mbit/s of simulated transfers, whose direction has these keys."""
     found = []
     for n, one in enumerate(ones):
-        link = buckets.link_at_start(one, [], profile, down=False)
-        delay_ms = simulating.delay_ms(one, False, "cubic", one.least_rtt_ms, profile)
+        other = {"profile": {"starlink": {"values": VALUES}}}
+        own = {"profile": {"starlink": {"values": VALUES, **keys}}}
+        profile = {"forward": other, "backward": own} if one.reverse else {"forward": own, "backward": other}
+        link = buckets.link_at_start(one, [], profile, down=one.reverse)
+        delay_ms = simulating.delay_ms(one, one.reverse, "cubic", one.least_rtt_ms, profile)
         found += [
-            simulating.transfer_run(one, False, "cubic", delay_ms, link.profile, seed=1000 * seed + n).mean_bps
+            simulating.transfer_run(one, one.reverse, "cubic", delay_ms, link.profile, seed=1000 * seed + n).mean_bps
             for seed in seeds
         ]
     return float(np.mean(found)) / 1e6
@@ -97,18 +101,56 @@ def every(cities: dict[str, list[Upload]]) -> None:
         print(f"| {city} | {factors} | {logs.std(ddof=1):.2f} | {chance:.2f} |", flush=True)
 
 
+def downloads() -> dict[str, list[Transfer]]:
+    """The downloads from each city, in turn, with the least round trip of uploads to it."""
+    found = {}
+    for city in FITTING:
+        ones = SYDNEY["cubic"] if city == "Sydney" else JUDGING[city]
+        least_ms = float(np.median([one.least_ms for one in ones]))
+        rows = [
+            Upload(f"{city} {n}", 1, "cubic", LENGTH_S, 0, one.mbps, one.again, one.sent_b, least_ms, least_ms)
+            for n, one in enumerate([*FITTING[city], *DOWN_JUDGING[city]])
+        ]
+        found[city] = [dataclasses.replace(transfer(one, n), reverse=True) for n, one in enumerate(rows)]
+    return found
+
+
+def rolling(kind: str, cities: dict[str, list[Transfer]], seeds: range) -> None:
+    """Prints how the fourth and later transfers of each city are predicted by the latest three before each."""
+    for city, ones in cities.items():
+        found = predictions(dict(enumerate(ones)), VALUES)
+        rest = range(FITTED, len(ones))
+        recorded = float(np.mean([ones[n].mean_bps for n in rest])) / 1e6
+        ours = float(np.mean([found[n].mean_bps for n in rest])) / 1e6
+        each = float(np.mean([abs(found[n].mean_bps / ones[n].mean_bps - 1) for n in rest]))
+        of_set = predicted([ones[n] for n in rest], {}, seeds)
+        off, set_off = (f"{100 * abs(value / recorded - 1):.0f} %" for value in (ours, of_set))
+        print(
+            f"| {kind} {city} | {recorded:.1f}: {ours:.1f} | {off} | {100 * each:.0f} % "
+            f"| {recorded:.1f}: {of_set:.1f} | {set_off} |",
+            flush=True,
+        )
+
+
 def main() -> None:
     """Prints a table."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--seeds", type=int, default=4)
     parser.add_argument("--known", type=int, default=0, help="Fit so many sessions of known losses instead.")
     parser.add_argument("--every", action="store_true", help="Fit each upload by itself.")
+    parser.add_argument("--rolling", action="store_true", help="Predict each transfer by the latest before it.")
     given = parser.parse_args()
     if given.known:
         known([0.5, 1.0, 2.0, 4.0], given.known)
         return
     cities = {"Sydney": SYDNEY["cubic"]}
     cities |= {city: [*FARTHER.get(city, []), *ones] for city, ones in JUDGING.items()}
+    if given.rolling:
+        print("| transfers | the latest three | off | each off | the set | off |\n|---|---|---:|---:|---|---:|")
+        seeds = range(1, 1 + given.seeds)
+        rolling("to", {city: [transfer(one, n) for n, one in enumerate(ones)] for city, ones in cities.items()}, seeds)
+        rolling("from", downloads(), seeds)
+        return
     if given.every:
         seoul = [one for one in (*SEOUL_FITTED, *SEOUL_JUDGING) if (one.control, one.flows) == ("cubic", 1)]
         every({"Seoul, 2 to 13 April": seoul, **cities})

@@ -12,10 +12,10 @@ from test_starlink_fit import iperf3
 from typer.testing import CliRunner
 
 from skyhop import api, cli, starlink
-from skyhop.starlink import buckets, simulating
+from skyhop.starlink import buckets, sessions, simulating
 from skyhop.starlink.sessions import fit_session, scaled
 from skyhop.starlink.transfers import Transfer
-from skyhop.validate import starlink_links
+from skyhop.validate import starlink_links, starlink_sessions
 
 #: 2 April 2026, a full minute, UTC.
 START_S = 1_775_088_000.0
@@ -159,8 +159,35 @@ def test_validate_predicts_later_transfers_by_earlier_ones_of_their_place(tmp_pa
     (row,) = [row for row in rows if row.measure == "goodput, losses of its session"]
     # Only the second has one before it within two hours, of the same place.
     assert row.case == "second.json" and row.ok
-    assert "times those of the set, by the goodput of 1 earlier transfer of this place" in row.note
+    assert "times those of the set, by the goodput of the transfer of this place before" in row.note
     (of_set,) = [row for row in rows if row.case == "second.json" and row.measure == "goodput"]
     assert row.off < of_set.off
     fit = starlink_links.starlink(tmp_path, values={"values": VALUES})
     assert not any("session" in row.measure for row in fit)
+
+
+def test_the_latest_three_transfers_tell_the_losses_of_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Each tells a factor of its own, the second none.
+    factors = {0.0: 9.0, 100.0: None, 200.0: 2.0, 300.0: 4.0, 400.0: 8.0, 500.0: 1.0}
+    used = []
+
+    def told_by(one: Transfer, _every: object, _values: str) -> sessions.Told:
+        factor = factors[one.start_s - START_S]
+        if factor is None:
+            raise ValueError
+        return sessions.Told(float(np.log(factor)), 0.1, 0.001)
+
+    def mean_bps(_one: Transfer, _every: object, _values: str, factor: float) -> float:
+        used.append(factor)
+        return 1e6
+
+    monkeypatch.setattr(sessions, "told_by", told_by)
+    monkeypatch.setattr(starlink_sessions, "_mean_bps", mean_bps)
+    # In any order of the folder.
+    ones = {
+        number: upload(5, after_s=after_s) for number, after_s in enumerate([500.0, 0.0, 200.0, 100.0, 400.0, 300.0])
+    }
+    found = starlink_sessions.predictions(ones, VALUES)
+    assert used == pytest.approx([9, 9, (9 * 2) ** (1 / 2), (9 * 2 * 4) ** (1 / 3), 4.0])
+    assert sorted(found) == [0, 2, 3, 4, 5]
+    assert "by the goodput of the latest 3 transfers of this place before" in found[0].note

@@ -14,6 +14,10 @@ from skyhop.starlink.transfers import Transfer
 #: Runs of a transfer with the losses of its session.
 SEEDS = range(1, 6)
 
+#: So many transfers before one tell its losses, the latest ones. Losses of downloads drift within the hour, and with
+#: more transfers the fit lags behind; with fewer chance decides. Our choice.
+LATEST = 3
+
 
 @dataclass(frozen=True)
 class Prediction:
@@ -26,7 +30,7 @@ class Prediction:
 def predictions(
     transfers: Mapping[int, Transfer], values: str, others: Sequence[Transfer] = ()
 ) -> dict[int, Prediction]:
-    """What each transfer gets with the losses of those that began up to two hours before it.
+    """What each transfer gets with the losses of the latest ones that began up to two hours before it.
 
     `transfers` are of one place and direction, and name their congestion control; those whose goodput does not tell
     losses are left out. `others` are further ones of the place and direction, which may have drained an allowance. The
@@ -48,15 +52,15 @@ def predictions(
         return known[number]
 
     found = {}
-    for number, one in telling.items():
-        before = [
-            other for other, earlier in telling.items() if 0 < one.start_s - earlier.start_s <= sessions.SESSION_S
-        ]
-        logs = [which.log_factor for which in map(told, before) if which is not None]
+    in_turn = sorted(telling, key=lambda number: telling[number].start_s)
+    for place, number in enumerate(in_turn):
+        one = telling[number]
+        before = [other for other in in_turn[:place] if 0 < one.start_s - telling[other].start_s <= sessions.SESSION_S]
+        logs = [which.log_factor for which in map(told, before) if which is not None][-LATEST:]
         if logs:
             factor = math.exp(float(np.mean(logs)))
-            named = f"{len(logs)} earlier transfer{'s' * (len(logs) > 1)} of this place"
-            note = f"losses {factor:.2g} times those of the set, by the goodput of {named}"
+            named = f"the latest {len(logs)} transfers" if len(logs) > 1 else "the transfer"
+            note = f"losses {factor:.2g} times those of the set, by the goodput of {named} of this place before"
             found[number] = Prediction(_mean_bps(one, every, values, factor), note)
     return found
 
