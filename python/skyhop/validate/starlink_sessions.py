@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,19 +29,17 @@ class Prediction:
     note: str
 
 
-def predictions(
-    transfers: Mapping[int, Transfer], values: str, others: Sequence[Transfer] = ()
-) -> dict[int, Prediction]:
+def predictions(transfers: Mapping[int, Transfer], values: str) -> dict[int, Prediction]:
     """What each transfer gets with the losses of the latest ones that began up to two hours before it.
 
-    `transfers` are of one place and direction, and name their congestion control; those whose goodput does not tell
-    losses are left out. `others` are further ones of the place and direction, which may have drained an allowance. The
-    numbers of the result are those of `transfers`.
+    `transfers` are all of one place and direction, and name their congestion control. Single flows of CUBIC or Reno
+    tell losses, several flows of them are predicted, too, and others have a part only in what is left of an allowance.
+    The numbers of the result are those of `transfers`.
     """
     telling = {number: one for number, one in transfers.items() if _tells(one)}
-    if len(telling) < 2:
-        return {}
-    every = [*transfers.values(), *others]
+    # Several flows lose as often as one, but their goodput does not tell how often that is.
+    foreseen = {number: one for number, one in transfers.items() if _tells(dataclasses.replace(one, streams=1))}
+    every = list(transfers.values())
     known: dict[int, sessions.Told | None] = {}
 
     def told(number: int) -> sessions.Told | None:
@@ -53,10 +53,11 @@ def predictions(
 
     found = {}
     in_turn = sorted(telling, key=lambda number: telling[number].start_s)
-    for place, number in enumerate(in_turn):
-        one = telling[number]
-        before = [other for other in in_turn[:place] if 0 < one.start_s - telling[other].start_s <= sessions.SESSION_S]
-        logs = [which.log_factor for which in map(told, before) if which is not None][-LATEST:]
+    for number, one in foreseen.items():
+        before = [other for other in in_turn if 0 < one.start_s - telling[other].start_s <= sessions.SESSION_S]
+        # The latest first, so that no more are simulated than are needed.
+        some = (which.log_factor for which in map(told, reversed(before)) if which is not None)
+        logs = list(itertools.islice(some, LATEST))
         if logs:
             factor = math.exp(float(np.mean(logs)))
             named = f"the latest {len(logs)} transfers" if len(logs) > 1 else "the transfer"
