@@ -172,7 +172,8 @@ def test_the_latest_three_transfers_tell_the_losses_of_the_next(monkeypatch: pyt
     factors = {0.0: 9.0, 100.0: None, 200.0: 2.0, 300.0: 4.0, 400.0: 8.0, 500.0: 1.0}
     used: dict[float, float] = {}
 
-    def told_by(one: Transfer, _every: object, _values: str) -> sessions.Told:
+    def told_by(one: Transfer, _every: object, _values: str, *, seeds: object) -> sessions.Told:
+        assert seeds == starlink_sessions.TOLD_SEEDS
         factor = factors[one.start_s - START_S]
         if factor is None:
             raise ValueError

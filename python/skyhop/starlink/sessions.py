@@ -201,7 +201,7 @@ def check(one: Transfer) -> None:
         raise ValueError(f"{one.name}: nothing arrived")
 
 
-def told_by(one: Transfer, every: Sequence[Transfer], values: str) -> Told:
+def told_by(one: Transfer, every: Sequence[Transfer], values: str, *, seeds: Sequence[int] = SEEDS) -> Told:
     """The factor at which simulated transfers have the recorded goodput.
 
     `every` are the transfers of its place and direction, which may have drained an allowance before it. Raises
@@ -216,11 +216,13 @@ def told_by(one: Transfer, every: Sequence[Transfer], values: str) -> Told:
     def at(power: float) -> float:
         """The logarithm of the mean goodput over the recorded one."""
         if power not in known:
-            known[power] = _runs(one, others, values, 2.0**power, control, delay_ms)
+            known[power] = _runs(one, others, values, 2.0**power, control, delay_ms, seeds)
         return math.log(float(known[power][0].mean()) / one.mean_bps)
 
-    # More losses give less goodput: the recorded one lies between two powers.
-    power = 0.0
+    # More losses give less goodput, about as the root of their number: the search begins near there and ends where the
+    # recorded goodput lies between those of two powers.
+    guess = round(at(0.0) / (0.5 * math.log(2)) / _STEP) * _STEP
+    power = min(max(guess, _LEAST), _MOST)
     while at(power) > 0 and power < _MOST:
         power += _STEP
     while at(power) <= 0 and power > _LEAST:
@@ -251,11 +253,17 @@ def _mbps(goodput: Floats) -> str:
 
 
 def _runs(
-    one: Transfer, others: Sequence[Transfer], values: str, factor: float, control: str, delay_ms: float
+    one: Transfer,
+    others: Sequence[Transfer],
+    values: str,
+    factor: float,
+    control: str,
+    delay_ms: float,
+    seeds: Sequence[int],
 ) -> tuple[Floats, Floats]:
     """Goodput in bit/s and share sent again of simulated transfers, one for each seed."""
     profile = sides(values, factor, down=one.reverse)
-    link = buckets.link_at_start(one, others, profile, down=one.reverse, seeds=SEEDS)
+    link = buckets.link_at_start(one, others, profile, down=one.reverse, seeds=seeds)
 
     def run(seed: int) -> tuple[float, float]:
         found = simulating.transfer_run(
@@ -264,7 +272,7 @@ def _runs(
         return found.mean_bps, found.resent
 
     with ThreadPoolExecutor(os.cpu_count()) as threads:
-        goodput, resent = np.array(list(threads.map(run, SEEDS))).T
+        goodput, resent = np.array(list(threads.map(run, seeds))).T
     return goodput, resent
 
 

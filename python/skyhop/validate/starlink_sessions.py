@@ -16,6 +16,9 @@ from skyhop.starlink.transfers import Transfer
 #: Runs of a transfer with the losses of its session.
 SEEDS = range(1, 6)
 
+#: Runs of a transfer at each factor that is tried. Fewer than a fit has: three transfers make up for it.
+TOLD_SEEDS = range(1, 5)
+
 #: So many transfers before one tell its losses, the latest ones. Losses of downloads drift within the hour, and with
 #: more transfers the fit lags behind; with fewer chance decides. Our choice.
 LATEST = 3
@@ -45,7 +48,7 @@ def predictions(transfers: Mapping[int, Transfer], values: str) -> dict[int, Pre
     def told(number: int) -> sessions.Told | None:
         if number not in known:
             try:
-                known[number] = sessions.told_by(telling[number], every, values)
+                known[number] = sessions.told_by(telling[number], every, values, seeds=TOLD_SEEDS)
             except ValueError:
                 # No factor gives its goodput, so it says nothing of the losses of others.
                 known[number] = None
