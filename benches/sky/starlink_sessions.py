@@ -124,7 +124,7 @@ def rolling(kind: str, cities: dict[str, list[Transfer]], seeds: range) -> None:
         ours = float(np.mean([found[n].mean_bps for n in rest])) / 1e6
         each = float(np.mean([abs(found[n].mean_bps / ones[n].mean_bps - 1) for n in rest]))
         of_set = predicted([ones[n] for n in rest], {}, seeds)
-        off, set_off = (f"{100 * abs(value / recorded - 1):.0f} %" for value in (ours, of_set))
+        off, set_off = (f"{100 * abs(value / recorded - 1):.1f} %" for value in (ours, of_set))
         print(
             f"| {kind} {city} | {recorded:.1f}: {ours:.1f} | {off} | {100 * each:.0f} % "
             f"| {recorded:.1f}: {of_set:.1f} | {set_off} |",

@@ -254,7 +254,7 @@ def _iperf3(run: Source, out: Path, _nodes: Sequence[str]) -> list[str]:
     notes = []
     last_s = series.select(pl.col("time_s").max()).collect().item()
     if last_s is None:
-        notes.append("the run has no time series, so there are no intervals: set [records] grid")
+        notes.append("the run has no time series, so there are no intervals and no round trips: set [records] grid")
     elif last_s < end_s - 1e-9:
         notes.append(f"the intervals end at {last_s:g} s with the last whole step, the run at {end_s:g} s")
     flows = run.summary["flows"]

@@ -164,7 +164,8 @@ def starlink(
         alike: tuple[str, ...] = (*case.place, "down" if one.down else "up", kind)
         means.setdefault(alike, {}).setdefault(one.transfer.streams, []).append((one.transfer.mean_bps, ours_bps))
     if values is None:
-        for number, row in _of_sessions(found, least):
+        simulated = {number: one for number, one in found.items() if rows[number][0].measure != "can be read"}
+        for number, row in _of_sessions(simulated, least):
             rows[number].append(row)
     listed = [row for number in sorted(rows) for row in rows[number]]
     for words, by_streams in means.items():
@@ -175,7 +176,7 @@ def starlink(
 def _of_sessions(
     found: Mapping[int, Recording | _Read], least: Mapping[tuple[str, str, str], float]
 ) -> list[tuple[int, Row]]:
-    """Rows of single flows that losses limit, with the losses that earlier ones of their place tell."""
+    """Rows of flows that losses limit, with the losses that earlier single ones of their place tell."""
     groups: dict[tuple[Any, ...], dict[int, Transfer]] = {}
     names: dict[int, str] = {}
     for number, one in found.items():
