@@ -30,8 +30,9 @@ def upload(mbps: float, *, after_s: float = 0.0, seconds: int = 120, **values: A
         "name": f"up-{after_s:g}", "start_s": START_S + after_s, "omitted_s": 0.0, "begins_s": each,
         "lengths_s": np.ones(seconds), "rate_bps": np.full(seconds, 1e6 * mbps), "as_received": True,
         "mean_bps": 1e6 * mbps, "sent_begins_s": each, "sent_lengths_s": np.ones(seconds), "retransmits": None,
-        "resent": 93.0, "cwnd_bytes": None, "streams": 1, "least_rtt_ms": 66.0, "control": "cubic", "reverse": False,
-        "is_udp": False, "offered_bps": 0.0, "lost": None, "packets": 0, "wire_factor": 1500 / 1448,
+        "resent": 93.0, "cwnd_bytes": None, "streams": 1, "least_rtt_ms": 66.0, "mean_rtt_ms": 80.0,
+        "control": "cubic", "reverse": False, "is_udp": False, "offered_bps": 0.0, "lost": None, "packets": 0,
+        "wire_factor": 1500 / 1448,
     }  # fmt: skip
     return Transfer(**{**own, **values})
 
@@ -53,6 +54,7 @@ def test_a_fit_finds_the_losses_behind_simulated_uploads(factor: float) -> None:
     (told,) = found.parameters
     assert told.low <= factor <= told.high
     assert found.factor == pytest.approx(factor, rel=0.3)
+    assert any(note.startswith("Their mean smoothed round trip is 80 ms, simulated ") for note in found.notes)
     # One alone tells less.
     (single,) = fit_session(ones[:1]).parameters
     assert single.high / single.low > 1.2 and "three or more" in fit_session(ones[:1]).notes[1]
@@ -177,7 +179,7 @@ def test_the_latest_three_transfers_tell_the_losses_of_the_next(monkeypatch: pyt
         factor = factors[one.start_s - START_S]
         if factor is None:
             raise ValueError
-        return sessions.Told(float(np.log(factor)), 0.1, 0.001)
+        return sessions.Told(float(np.log(factor)), 0.1, 0.001, 70.0)
 
     def mean_bps(one: Transfer, _every: object, _values: str, factor: float) -> float:
         used[one.start_s - START_S] = factor

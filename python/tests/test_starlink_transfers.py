@@ -24,11 +24,17 @@ def test_transfers_of_every_kind_are_read(tmp_path: Path) -> None:
     up = read(iperf3(4, 20e6, 30))
     assert (up.streams, up.least_rtt_ms, up.control, up.reverse, up.duration_s) == (4, 30.0, "cubic", False, 30.0)
     assert up.retransmits is not None and up.retransmits.sum() == 30 and up.resent == 30
+    # Without a mean in the end of the report, that of its intervals.
+    assert up.mean_rtt_ms == pytest.approx(54.5)
+    ended = iperf3(2, 20e6, 30)
+    ended["end"]["streams"] = [{"sender": {"min_rtt": 30_000, "mean_rtt": mean_us}} for mean_us in (50_000, 60_000)]
+    assert (read(ended).least_rtt_ms, read(ended).mean_rtt_ms) == (30.0, 55.0)
     assert not up.is_udp and up.offered_bps == 0
     # -b limits TCP, too, each stream.
     assert read(iperf3(4, 20e6, 30, target_bitrate=2_000_000)).offered_bps == 8e6
     down = read(iperf3(1, 20e6, 30, reverse=1))
     assert down.reverse and down.retransmits is None and down.cwnd_bytes is None and down.least_rtt_ms is None
+    assert down.mean_rtt_ms is None
     # How much the server sent again stands at the end; its windows come with --get-server-output, in its own intervals.
     back = iperf3(1, 20e6, 30, reverse=1)
     back["end"]["sum_sent"] = {"retransmits": 12}

@@ -32,6 +32,9 @@ CONTROLS = ("cubic", "reno")
 #: A transfer must be so long, s: the start of a flow is not limited by losses.
 LEAST_S = 60.0
 
+#: Mean round trips that differ by more than this share are told: the goodput depends on them, too. Our choice.
+UNLIKE = 0.1
+
 #: Runs of each transfer at each factor.
 SEEDS = range(1, 9)
 
@@ -69,6 +72,8 @@ class Told:
     """Standard deviation of `log_factor` by chance: by how much the goodput of simulated runs differs."""
     resent: float
     """Share of segments that simulated transfers send again at this factor."""
+    mean_rtt_ms: float
+    """Their mean smoothed round trip."""
 
 
 def scaled(values: str, factor: float, *, down: bool) -> dict[str, Any]:
@@ -145,6 +150,12 @@ def fit_session(transfers: Sequence[Transfer], *, values: str | None = None) -> 
             f"The transfers sent {100 * np.mean(sent_again):.3f} % of their segments again, simulated ones "
             f"{100 * ours:.3f} %."
         )
+    if recorded_ms := [one.mean_rtt_ms for one in transfers if one.mean_rtt_ms is not None]:
+        theirs_ms, ours_ms = float(np.mean(recorded_ms)), float(np.mean([one.mean_rtt_ms for one in told]))
+        note = f"Their mean smoothed round trip is {theirs_ms:.3g} ms, simulated {ours_ms:.3g} ms"
+        if abs(ours_ms / theirs_ms - 1) > UNLIKE:
+            note += ": the delays of the session are not those of the set, and the factor makes up for that"
+        notes.append(f"{note}.")
     return SessionFit(
         direction="down" if down else "up",
         values=chosen,
@@ -209,7 +220,7 @@ def told_by(one: Transfer, every: Sequence[Transfer], values: str, *, seeds: Seq
     """
     control = (one.control or "").lower()
     others = [other for other in every if other is not one]
-    known: dict[float, tuple[Floats, Floats]] = {}
+    known: dict[float, Floats] = {}
     side = {"profile": {"starlink": {"values": values}}}
     delay_ms = simulating.delay_ms(one, one.reverse, control, one.least_rtt_ms, {"forward": side, "backward": side})
 
@@ -241,11 +252,11 @@ def told_by(one: Transfer, every: Sequence[Transfer], values: str, *, seeds: Seq
     above, below = at(power), at(power + _STEP)
     share = above / (above - below)
     slope = (below - above) / (_STEP * math.log(2))
-    goodput, _ = known[power + _STEP if share > 0.5 else power]
+    goodput = known[power + _STEP if share > 0.5 else power][0]
     # A run in which nothing arrives has no logarithm.
     scatter = float(np.std(np.log(np.maximum(goodput, 1.0)), ddof=1))
-    lines = [float(np.mean(known[place][1])) for place in (power, power + _STEP)]
-    return Told((power + share * _STEP) * math.log(2), scatter / abs(slope), float(np.interp(share, [0, 1], lines)))
+    _, resent, mean_rtt_ms = (1 - share) * known[power].mean(axis=1) + share * known[power + _STEP].mean(axis=1)
+    return Told((power + share * _STEP) * math.log(2), scatter / abs(slope), float(resent), float(mean_rtt_ms))
 
 
 def _mbps(goodput: Floats) -> str:
@@ -260,20 +271,20 @@ def _runs(
     control: str,
     delay_ms: float,
     seeds: Sequence[int],
-) -> tuple[Floats, Floats]:
-    """Goodput in bit/s and share sent again of simulated transfers, one for each seed."""
+) -> Floats:
+    """Goodput in bit/s, share sent again and mean round trip in ms of simulated transfers, a column for each seed."""
     profile = sides(values, factor, down=one.reverse)
     link = buckets.link_at_start(one, others, profile, down=one.reverse, seeds=seeds)
 
-    def run(seed: int) -> tuple[float, float]:
+    def run(seed: int) -> tuple[float, float, float]:
         found = simulating.transfer_run(
             one, one.reverse, control, delay_ms, link.of(seed), seed=seed, begin_s=link.begin_s
         )
-        return found.mean_bps, found.resent
+        return found.mean_bps, found.resent, found.mean_rtt_ms
 
     with ThreadPoolExecutor(os.cpu_count()) as threads:
-        goodput, resent = np.array(list(threads.map(run, seeds))).T
-    return goodput, resent
+        found: Floats = np.array(list(threads.map(run, seeds))).T
+    return found
 
 
 def _times(loss: Any, factor: float) -> Any:

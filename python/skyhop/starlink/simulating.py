@@ -141,6 +141,8 @@ class Simulated:
     """Mean over time and flows; NaN for UDP."""
     least_rtt_ms: float
     """The least smoothed round trip; NaN for UDP."""
+    mean_rtt_ms: float = math.nan
+    """The mean smoothed round trip over time and flows; NaN for UDP."""
 
 
 def delay_ms(
@@ -223,6 +225,7 @@ def transfer_run(
         lost=lost / sent if sent else math.nan,
         cwnd_bytes=float(np.mean(cwnd)) * SEGMENT_B if cwnd.size else math.nan,
         least_rtt_ms=1e3 * float(np.min(srtt)) if srtt.size else math.nan,
+        mean_rtt_ms=1e3 * float(np.mean(srtt)) if srtt.size else math.nan,
     )
 
 

@@ -69,6 +69,8 @@ class Transfer:
     """Bytes of IP packets over bytes of user data."""
     error: str | None = None
     """What iperf3 says of a run that it did not finish."""
+    mean_rtt_ms: float | None = None
+    """The mean smoothed round trip of the sender's TCP, over its streams; None where the file does not tell."""
     all_until_s: float = math.inf
     """When the first of the streams ended, from the end of the warm-up, if others went on; else infinite."""
 
@@ -115,7 +117,7 @@ def read_transfer(path: str | os.PathLike[str]) -> Transfer:
 def _check(found: Transfer) -> None:
     """Raises ValueError where a number is not finite or below zero, or where times are not those of a transfer."""
     single = (found.start_s, found.omitted_s, found.mean_bps, found.offered_bps, found.resent or 0.0, found.lost or 0.0,
-              found.least_rtt_ms or 0.0, found.packets)  # fmt: skip
+              found.least_rtt_ms or 0.0, found.mean_rtt_ms or 0.0, found.packets)  # fmt: skip
     series = (found.lengths_s, found.rate_bps, found.sent_lengths_s, found.retransmits, found.cwnd_bytes,
               found.packets_each, found.lost_each)  # fmt: skip
     for values in (np.array(single), *(one for one in series if one is not None)):
@@ -179,6 +181,9 @@ def _transfer(document: dict[str, Any], name: str) -> Transfer:
     rtts_us = [float(one["min_rtt"]) for one in senders if one.get("min_rtt")]
     if not rtts_us:
         rtts_us = [float(one["rtt"]) for entry in sent for one in entry.get("streams", []) if one.get("rtt")]
+    means_us = [float(one["mean_rtt"]) for one in senders if one.get("mean_rtt")]
+    if not means_us:
+        means_us = [float(one["rtt"]) for entry in sent for one in entry.get("streams", []) if one.get("rtt")]
     each = [one["sum"].get("retransmits") for one in sent]
     retransmits = None if None in each else np.array(each, dtype=float)
     if retransmits is not None and retransmits.min() < 0:
@@ -214,6 +219,7 @@ def _transfer(document: dict[str, Any], name: str) -> Transfer:
         lost_each=lost_each,
         wire_factor=wire_factor,
         error=str(document["error"]) if document.get("error") else None,
+        mean_rtt_ms=None if is_udp or not means_us else float(np.mean(means_us)) / 1e3,
         all_until_s=_all_until_s(received, streams),
     )
 

@@ -65,6 +65,7 @@ BOUNDS: dict[str, tuple[float, str]] = {
     "goodput, losses of its session": (0.2, "share"),
     "goodput per second, Kolmogorov-Smirnov": (0.3, "distance"),
     "window": (0.25, "share"),
+    "smoothed round trip, mean": (0.25, "share"),
     "repeated": (0.5, "share"),
     "repeated in a row": (0.25, "share"),
     "repeated near edges": (0.1, "difference"),
@@ -413,6 +414,9 @@ def _transfer(one: _Read, least_ms: float | None, link: LinkAtStart) -> tuple[li
     if transfer.cwnd_bytes is not None:
         ours = float(np.mean([run.cwnd_bytes for run in runs]))
         rows.append(_row(name, "window", float(np.mean(transfer.cwnd_bytes)), ours))
+    if transfer.mean_rtt_ms is not None:
+        ours = float(np.mean([run.mean_rtt_ms for run in runs]))
+        rows.append(_row(name, "smoothed round trip, mean", transfer.mean_rtt_ms, ours))
     if transfer.lost is not None and transfer.packets >= LEAST_FOR_LOSS:
         lost = float(np.mean([run.lost for run in runs]))
         rows.append(_counted(name, "loss", transfer.lost * transfer.packets, transfer.packets, lost))
