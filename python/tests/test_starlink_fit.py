@@ -186,6 +186,10 @@ def test_transfers_have_goodput_ratio_and_losses(tmp_path: Path) -> None:
     # One in each of 30 s, taken at its middle: those of :12 and :27 lie within 1.5 s after an edge.
     assert near == pytest.approx([2 / 30, 2 / 30])
     assert [row.recorded for row in rows if row.measure == "window"] == [40 * 1448] * 2
+    trips = [row for row in rows if row.measure == "smoothed round trip, mean"]
+    assert [row.recorded for row in trips] == pytest.approx([54.5, 54.5])
+    # The least is 30 ms, and the profile adds some tens of ms at most to flows that losses limit.
+    assert all(30 < row.simulated < 90 for row in trips)
     # The least round trip was found in a trial, so that of the wire is less than the profile's jitter below it.
     assert all("by the least round trip in this file" in row.note for row in rows if row.measure == "goodput")
 
