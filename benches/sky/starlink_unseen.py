@@ -237,7 +237,8 @@ def group_means(group: list[Upload], own: dict[str, Any], seed: int) -> Floats:
     With one seed for all of them the slots would be the same, and the mean would scatter as that of one upload.
     """
     runs = [simulated(one, own, 1000 * seed + n)[:2] for n, one in enumerate(group)]
-    return np.mean(runs, axis=0, dtype=np.float64)
+    means: Floats = np.mean(runs, axis=0, dtype=np.float64)
+    return means
 
 
 def compared(group: list[Upload], keys: dict[str, Any], seeds: range) -> str:
