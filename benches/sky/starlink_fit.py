@@ -15,7 +15,7 @@ matplotlib.use("svg")
 import matplotlib.pyplot as plt
 import numpy as np
 
-from skyhop.starlink import measures, read_round_trips, simulating
+from skyhop.starlink import measures, read_round_trips, sets, simulating
 from skyhop.starlink.measuring import calm, slotted
 from skyhop.validate import starlink_links
 
@@ -29,7 +29,7 @@ def main() -> None:
     links = {"recorded": recording}
     published = {"profile": "starlink"}
     profiles = {
-        "fitted": starlink_links.sides(starlink_links.values_of(sys.argv[2])),
+        "fitted": sets.sides(starlink_links.values_of(sys.argv[2])),
         "published": {"forward": published, "backward": published},
     }
     for name, profile in profiles.items():

@@ -16,9 +16,8 @@ from typing import Any
 
 import numpy as np
 from starlink_fades import keys
-from starlink_seoul import FITTED, JUDGING, SEGMENT_B, Upload, keys_of, wire
+from starlink_seoul import FITTED, JUDGING, SEGMENT_B, Upload, keys_of, smoothed_ms, whole
 
-from skyhop import api
 from skyhop.inference import mean_and_interval
 from skyhop.starlink import fades
 from skyhop.starlink.measuring import kolmogorov_smirnov
@@ -61,6 +60,21 @@ class Log:
     """How many segments had been sent when the first of them was lost: those sent, less the window."""
     smoothed_ms: Floats
     """The smoothed round trip in each line."""
+
+    @property
+    def lost_at_s(self) -> Floats:
+        """When the segments were lost: a round trip before that became known."""
+        return self.times_s - self.upload.mean_ms / 1e3
+
+    @property
+    def sent(self) -> float:
+        """Segments that were sent."""
+        return self.upload.sent_bytes / SEGMENT_B
+
+    @property
+    def first_edge_s(self) -> float:
+        """The first edge of a slot."""
+        return float((EDGE_S - self.began_unix_s) % SLOT_S)
 
 
 def log(name: str, began_unix_s: float, lines: str) -> Log:
@@ -234,32 +248,8 @@ def losses(times_s: Floats, counts: Floats, segments: float, first_edge_s: float
 
 
 def recorded(one: Log) -> Losses:
-    """The losses of a log. They become known a round trip after the segments were lost."""
-    lost_at_s = one.times_s - one.upload.mean_ms / 1e3
-    return losses(lost_at_s, one.counts, one.upload.sent_bytes / SEGMENT_B, float((EDGE_S - one.began_unix_s) % SLOT_S))
-
-
-def run(one: Upload, delay_ms: float, length_s: float, own: dict[str, Any], seed: int, step: str = "1 s") -> Any:
-    """An upload over the link."""
-    flow = {"name": "f", "from": "terminal", "to": "server", "tcp": {"name": one.control, "send_buffer": "16 MB"}}
-    return api.run(
-        {
-            "duration": f"{length_s} s",
-            "profile": "linux",
-            "links": [wire(delay_ms, one.begin_s, own)],
-            "flows": [flow],
-            "records": {"grid": step},
-        },
-        seed=seed,
-    )
-
-
-def whole(one: Upload, own: dict[str, Any], seed: int, step: str = "1 s") -> Any:
-    """An upload over a wire with the recorded least smoothed round trip, as in `starlink_seoul.py`."""
-    trial_ms = 25.0
-    smoothed_s = run(one, trial_ms, 60, own, seed, step).flow_series["srtt_s"].drop_nulls().to_numpy()
-    delay_ms = trial_ms + (one.least_ms - 1e3 * float(np.min(smoothed_s))) / 2
-    return run(one, max(delay_ms, 1.0), one.length_s, own, seed, step)
+    """The losses of a log."""
+    return losses(one.lost_at_s, one.counts, one.sent, one.first_edge_s)
 
 
 def drops(one: Upload, model: dict[str, Any], seed: int) -> tuple[Floats, float, float]:
@@ -310,8 +300,7 @@ def replayed(one: Log, seed: int) -> tuple[float, int, float]:
     }
     found = whole(one.upload, keys_of(one.upload.name, own), seed)
     flow = found.flows.row(0, named=True)
-    smoothed_s = found.flow_series["srtt_s"].drop_nulls().to_numpy()
-    return flow["goodput_bps"] / 1e6, flow["retransmissions"], 1e3 * float(np.mean(smoothed_s))
+    return flow["goodput_bps"] / 1e6, flow["retransmissions"], float(np.mean(smoothed_ms(found)))
 
 
 def round_trips(seeds: range) -> None:
@@ -321,8 +310,8 @@ def round_trips(seeds: range) -> None:
     for one in LOGS:
         cells = []
         for name in values:
-            found = [whole(one.upload, keys_of(one.upload.name, {"values": name}), seed, STEP) for seed in seeds]
-            ours = 1e3 * np.concatenate([each.flow_series["srtt_s"].drop_nulls().to_numpy() for each in found])
+            own = keys_of(one.upload.name, {"values": name})
+            ours = np.concatenate([smoothed_ms(whole(one.upload, own, seed, step=STEP)) for seed in seeds])
             shifted = ours + np.median(one.smoothed_ms) - np.median(ours)
             cells.append(f"{kolmogorov_smirnov(one.smoothed_ms, shifted):.3f}")
         recorded = ", ".join(f"{value:.0f}" for value in np.percentile(one.smoothed_ms, (5, 50, 95)))
@@ -333,15 +322,13 @@ def likelihood(seeds: range) -> None:
     """Prints the most likely length of fades, of each log and of uploads with fades of a known length."""
     print("| | gain | length, ms |\n|---|---:|---|")
     for one in LOGS:
-        first_edge_s = float((EDGE_S - one.began_unix_s) % SLOT_S)
-        lost_at_s = one.times_s - one.upload.mean_ms / 1e3
-        segments = one.upload.sent_bytes / SEGMENT_B
-        print(f"| `{one.upload.name}` | {likely(lost_at_s, one.counts, segments, first_edge_s, one.upload.length_s)} |")
+        cells = likely(one.lost_at_s, one.counts, one.sent, one.first_edge_s, one.upload.length_s)
+        print(f"| `{one.upload.name}` | {cells} |")
+    upload = LOGS[0].upload
     for length_ms in (50, 150, 300):
         for seed in seeds:
-            one = LOGS[0]
-            times_s, segments, first_edge_s = drops(one.upload, keys(length_ms), seed)
-            cells = likely(times_s, np.ones(times_s.size), segments, first_edge_s, one.upload.length_s)
+            times_s, segments, first_edge_s = drops(upload, keys(length_ms), seed)
+            cells = likely(times_s, np.ones(times_s.size), segments, first_edge_s, upload.length_s)
             print(f"| fades of {length_ms} ms, seed {seed} | {cells} |", flush=True)
 
 

@@ -210,33 +210,55 @@ def keys_of(
     return {**keys, "own": {**limit, **keys.get("own", {})}}
 
 
-def simulated(one: Upload, own: dict[str, Any], seed: int) -> tuple[float, float, float]:
-    """Mbit/s of all flows, % of segments sent again, mean smoothed round trip in ms.
+#: Draws depend on the names of flows.
+ONE_FLOW = ("f",)
+
+
+def run(
+    one: Upload,
+    delay_ms: float,
+    length_s: float,
+    own: dict[str, Any],
+    seed: int,
+    *,
+    names: Sequence[str] = ONE_FLOW,
+    step: str = "1 s",
+) -> Any:
+    """Flows of these names over the link of an upload; a row of the series for each `step`."""
+    flow = {"from": "terminal", "to": "server", "tcp": {"name": one.control, "send_buffer": "16 MB"}}
+    return api.run(
+        {
+            "duration": f"{length_s} s",
+            "profile": "linux",
+            "links": [wire(delay_ms, one.begin_s, own)],
+            "flows": [{"name": name, **flow} for name in names],
+            "records": {"grid": step},
+        },
+        seed=seed,
+    )
+
+
+def smoothed_ms(found: Any) -> Any:
+    """All smoothed round trips of a run."""
+    return 1e3 * found.flow_series["srtt_s"].drop_nulls().to_numpy()
+
+
+def whole(one: Upload, own: dict[str, Any], seed: int, *, names: Sequence[str] = ONE_FLOW, step: str = "1 s") -> Any:
+    """An upload over a wire with the recorded least smoothed round trip, which a trial of 60 s finds.
 
     `own` are the keys for this file, as `keys_of` gives them.
     """
-
-    def run(delay_ms: float, length_s: float) -> Any:
-        flow = {"from": "terminal", "to": "server", "tcp": {"name": one.control, "send_buffer": "16 MB"}}
-        return api.run(
-            {
-                "duration": f"{length_s} s",
-                "profile": "linux",
-                "links": [wire(delay_ms, one.begin_s, own)],
-                "flows": [{"name": f"f{n}", **flow} for n in range(one.flows)],
-                "records": {"grid": "1 s"},
-            },
-            seed=seed,
-        )
-
-    def smoothed(found: Any) -> Any:
-        return 1e3 * found.flow_series["srtt_s"].drop_nulls().to_numpy()
-
     trial_ms = 25.0
-    delay_ms = max(trial_ms + (one.least_ms - float(np.min(smoothed(run(trial_ms, 60))))) / 2, 1.0)
-    found = run(delay_ms, one.length_s)
+    least_ms = float(np.min(smoothed_ms(run(one, trial_ms, 60, own, seed, names=names, step=step))))
+    delay_ms = max(trial_ms + (one.least_ms - least_ms) / 2, 1.0)
+    return run(one, delay_ms, one.length_s, own, seed, names=names, step=step)
+
+
+def simulated(one: Upload, own: dict[str, Any], seed: int) -> tuple[float, float, float]:
+    """Mbit/s of all flows, % of segments sent again, mean smoothed round trip in ms."""
+    found = whole(one, own, seed, names=[f"f{n}" for n in range(one.flows)])
     mbps, again, sent = found.flows.select("goodput_bps", "retransmissions", "packets_sent").sum().row(0)
-    return mbps / 1e6, 100 * again / sent, float(np.mean(smoothed(found)))
+    return mbps / 1e6, 100 * again / sent, float(np.mean(smoothed_ms(found)))
 
 
 def stream(mbps: float) -> dict[str, Any]:

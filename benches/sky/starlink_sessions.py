@@ -22,7 +22,7 @@ from starlink_seoul import JUDGING as SEOUL_JUDGING
 from starlink_seoul import SEGMENT_B, Upload
 from starlink_unseen import FARTHER, SYDNEY
 
-from skyhop.starlink import buckets, simulating
+from skyhop.starlink import buckets, sets, simulating
 from skyhop.starlink.sessions import fit_session, scaled, told_by
 from skyhop.starlink.transfers import Transfer
 from skyhop.validate.starlink_sessions import predictions
@@ -55,9 +55,7 @@ def predicted(ones: list[Transfer], keys: dict[str, Any], seeds: range) -> float
     """Mean Mbit/s of simulated transfers, whose direction has these keys."""
     found = []
     for n, one in enumerate(ones):
-        other = {"profile": {"starlink": {"values": VALUES}}}
-        own = {"profile": {"starlink": {"values": VALUES, **keys}}}
-        profile = {"forward": other, "backward": own} if one.reverse else {"forward": own, "backward": other}
+        profile = sets.sides({"values": VALUES, "direction": "down" if one.reverse else "up", **keys})
         link = buckets.link_at_start(one, [], profile, down=one.reverse)
         delay_ms = simulating.delay_ms(one, one.reverse, "cubic", one.least_rtt_ms, profile)
         found += [
@@ -79,11 +77,8 @@ def known(factors: list[float], times: int) -> None:
             for n in range(FITTED):
                 one = transfer(upload, n)
                 mbps = predicted([one], keys, range(10 * seed + n, 10 * seed + n + 1))
-                ones.append(
-                    Transfer(
-                        **{**vars(one), "mean_bps": 1e6 * mbps, "rate_bps": np.full_like(one.rate_bps, 1e6 * mbps)}
-                    )
-                )
+                rate_bps = np.full_like(one.rate_bps, 1e6 * mbps)
+                ones.append(dataclasses.replace(one, mean_bps=1e6 * mbps, rate_bps=rate_bps))
             fits.append(fit_session(ones, values=VALUES))
         inside = sum(fit.parameters[0].low <= factor <= fit.parameters[0].high for fit in fits)
         print(f"| {factor:g} | {np.mean([fit.factor for fit in fits]):.2f} | {inside} of {times} |", flush=True)

@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 from cells import spread
 from numpy.typing import NDArray
-from starlink_seoul import SEGMENT_B, Upload, keys_of, off, simulated, uploads, wire
+from starlink_seoul import SEGMENT_B, Upload, keys_of, off, run, simulated, uploads
 
-from skyhop import api
 from skyhop.inference import mean_and_interval
 from skyhop.starlink import losses as losses_of_slots
 from skyhop.starlink.estimating import QUANTILES, evenly_spaced
@@ -150,17 +149,7 @@ def correlations(halves: Floats) -> tuple[float, float]:
 
 def lost(one: Upload, own: dict[str, Any], seed: int) -> tuple[Floats, float]:
     """Of a simulated upload: segments and losses in each half of its slots, and the share of losses near edges."""
-    flow = {"name": "f", "from": "terminal", "to": "server", "tcp": {"name": one.control, "send_buffer": "16 MB"}}
-    found = api.run(
-        {
-            "duration": f"{one.length_s} s",
-            "profile": "linux",
-            "links": [wire(DELAY_MS, one.begin_s, own)],
-            "flows": [flow],
-            "records": {"grid": "1 s"},
-        },
-        seed=seed,
-    )
+    found = run(one, DELAY_MS, one.length_s, own, seed)
     times = found.drops.filter(found.drops["link"] == "terminal->server")["time_s"].to_numpy()
     each = np.histogram(times, np.arange(one.length_s + 1))[0]
     segments = found.flow_series["goodput_bps"].to_numpy()[: one.length_s] / 8 / SEGMENT_B

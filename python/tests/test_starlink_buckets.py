@@ -12,7 +12,7 @@ from test_starlink_fit import HEADER
 from test_starlink_uplink import transfer
 
 import skyhop
-from skyhop.starlink import buckets, simulating
+from skyhop.starlink import buckets, sets, simulating
 from skyhop.starlink.transfers import Transfer
 from skyhop.validate import starlink_links
 
@@ -27,7 +27,7 @@ VALUES: dict[str, Any] = {
     "pause": "0 s", "allowance": ALLOWANCE,
 }  # fmt: skip
 
-PROFILE = starlink_links.sides(VALUES)
+PROFILE = sets.sides(VALUES)
 
 
 def sent(begin_s: float, mbps: float, seconds: int = 60, **values: Any) -> Transfer:
@@ -59,9 +59,7 @@ def test_the_values_behind_a_set_are_the_engines() -> None:
 
 
 def test_packets_that_fades_lose_take_tokens_too() -> None:
-    own = starlink_links.sides(
-        {**VALUES, "loss": 0.1, "fades": {"every": "2 s", "length": "0.5 s", "loss": [0.1, 0.3]}}
-    )
+    own = sets.sides({**VALUES, "loss": 0.1, "fades": {"every": "2 s", "length": "0.5 s", "loss": [0.1, 0.3]}})
     bucket = buckets.bucket_of(buckets.resolved(own).up, down=False)
     # A quarter of the time 20 % of those that the other losses leave.
     assert bucket is not None and bucket.loss == pytest.approx(0.1 + 0.9 * 0.05)
@@ -69,7 +67,7 @@ def test_packets_that_fades_lose_take_tokens_too() -> None:
 
 def test_fades_lose_their_share_of_a_stream_in_their_direction() -> None:
     fades = {"every": "4 s", "length": "0.4 s", "loss": 0.3}
-    profile = starlink_links.sides({**VALUES, "allowance": "none", "fades": fades})
+    profile = sets.sides({**VALUES, "allowance": "none", "fades": fades})
     flow = {
         "name": "f", "from": "terminal", "to": "server", "udp": {"header": "28 B"},
         "application": {"constant_rate": {"rate": "128 kbit/s", "payload": "1000 B"}},
@@ -90,7 +88,7 @@ def test_fades_lose_their_share_of_a_stream_in_their_direction() -> None:
 
 
 def test_the_correlation_of_rates_is_that_of_the_data() -> None:
-    own = starlink_links.sides({"values": "loaded", "direction": "down", "rate_correlation": 0.5})
+    own = sets.sides({"values": "loaded", "direction": "down", "rate_correlation": 0.5})
     down, up = (buckets.link_at_start(sent(0, 8), [], own, down=down) for down in (True, False))
     assert (down.rate_correlation, up.rate_correlation) == (0.5, 0.06)
     full, emptied = (buckets.link_at_start(sent(60, 8), others, PROFILE, down=False) for others in ([], [sent(0, 9)]))
@@ -114,10 +112,10 @@ def test_arrivals_take_tokens_and_time_brings_them() -> None:
     # The second of two empties it again, and 10 s bring 24 Mbit. The order in the folder does not matter.
     assert filled(sent(200, 8), sent(130, 4.8), sent(60, 6)) == pytest.approx(24 / 216)
     # Lost packets have taken tokens; warm-ups have the rate that follows; half of an interval counts.
-    lossy = starlink_links.sides({**VALUES, "loss": 0.1})
+    lossy = sets.sides({**VALUES, "loss": 0.1})
     assert filled(one, sent(60, 3.6), profile=lossy) == pytest.approx(1 - 60 * (4.0 - 2.4) / 216)
     # Slots that draw 0 to 0.1 and 0.1 to 0.3 equally often lose 0.125 on average.
-    drawn = starlink_links.sides({**VALUES, "loss": [0, 0.1, 0.3]})
+    drawn = sets.sides({**VALUES, "loss": [0, 0.1, 0.3]})
     assert filled(one, sent(60, 3.5), profile=drawn) == pytest.approx(1 - 60 * (4.0 - 2.4) / 216)
     warm = sent(50, 3.6, seconds=60, omitted_s=10.0)
     assert filled(one, warm) == pytest.approx(1 - 70 * 1.2 / 216)
@@ -152,7 +150,7 @@ def test_the_note_says_how_full_the_bucket_is_and_why() -> None:
     assert "the last, up-100, had not ended" in at_once.note
     assert buckets.link_at_start(one, [sent(30, 4.8)], PROFILE, down=True).note == ""
     # A fit may say that the bucket was not full before the first of them.
-    half = starlink_links.sides({**VALUES, "allowance": {**ALLOWANCE, "filled": 0.5}})
+    half = sets.sides({**VALUES, "allowance": {**ALLOWANCE, "filled": 0.5}})
     link = buckets.link_at_start(one, [], half, down=False)
     assert "begins 50% full, which is assumed" in link.note and link.begin_s == 0.0
     assert filled(one, sent(-3600, 1), profile=half) == 1
@@ -165,7 +163,7 @@ def test_slots_move_with_the_begin_and_both_directions_keep_them() -> None:
     assert [one["at"] for one in sides] == ["7.000000 s", "7.000000 s"]
     assert "allowance" not in sides[1]
     down = {"values": "loaded", "direction": "down", "allowance": ALLOWANCE}
-    link = buckets.link_at_start(sent(110, 8), [sent(30, 8)], starlink_links.sides(down), down=True)
+    link = buckets.link_at_start(sent(110, 8), [sent(30, 8)], sets.sides(down), down=True)
     assert link.profile["backward"]["profile"]["starlink"]["allowance"]["filled"] < 1
     # Segments sent again are placed in the minute of the recording, whenever the simulated flow starts.
     tcp = sent(110, 6, seconds=20, streams=1, control="cubic")

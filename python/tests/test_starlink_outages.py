@@ -11,9 +11,8 @@ import pytest
 from test_starlink_changes import START_S, made, times_of
 
 from skyhop import starlink
-from skyhop.starlink import outages, simulating
+from skyhop.starlink import outages, sets, simulating
 from skyhop.starlink.recordings import Recording
-from skyhop.validate import starlink_links
 
 #: Slots of the recordings, and of these: how many have an outage.
 SLOTS, OUT = 160, 8
@@ -197,7 +196,7 @@ def test_a_fit_finds_the_outages_of_a_simulated_link_and_gives_them_to_both_dire
     known_s = 0.05 * (10 / 2 + 23 / 2)
     quantiles = np.array(found.obstructed_s)
     assert float(np.mean(quantiles[1:] + quantiles[:-1])) / 2 == pytest.approx(known_s, rel=0.4)
-    both = starlink_links.sides({"values": "loaded", "direction": "up", "obstructed": ["0 s", "12 s"], "stay": 0.2})
+    both = sets.sides({"values": "loaded", "direction": "up", "obstructed": ["0 s", "12 s"], "stay": 0.2})
     for side in both.values():
         assert side["profile"]["starlink"]["obstructed"] == ["0 s", "12 s"]
 
@@ -217,5 +216,5 @@ def test_a_fit_finds_where_outages_of_a_simulated_link_begin(begin: str) -> None
 
 
 def test_both_directions_have_outages_at_the_same_place() -> None:
-    both = starlink_links.sides({"direction": "up", "obstructed": ["0 s", "12 s"], "obstructed_at": "edge"})
+    both = sets.sides({"direction": "up", "obstructed": ["0 s", "12 s"], "obstructed_at": "edge"})
     assert [side["profile"]["starlink"]["obstructed_at"] for side in both.values()] == ["edge", "edge"]

@@ -12,7 +12,7 @@ from test_starlink_fit import iperf3
 from typer.testing import CliRunner
 
 from skyhop import api, cli, starlink
-from skyhop.starlink import buckets, sessions, simulating
+from skyhop.starlink import buckets, sessions, sets, simulating
 from skyhop.starlink.sessions import fit_session, scaled
 from skyhop.starlink.transfers import Transfer
 from skyhop.validate import starlink_links, starlink_sessions
@@ -39,8 +39,7 @@ def upload(mbps: float, *, after_s: float = 0.0, seconds: int = 120, **values: A
 
 def simulated_mbps(factor: float, seed: int) -> float:
     """What an upload gets over the set with so many times its losses."""
-    keys = {"values": VALUES, **scaled(VALUES, factor, down=False)}
-    profile = {"forward": {"profile": {"starlink": keys}}, "backward": {"profile": {"starlink": {"values": VALUES}}}}
+    profile = sessions.sides(VALUES, factor, down=False)
     one = upload(1)
     delay_ms = simulating.delay_ms(one, False, "cubic", one.least_rtt_ms, profile)
     return simulating.transfer_run(one, False, "cubic", delay_ms, profile, seed=seed).mean_bps / 1e6
@@ -131,7 +130,7 @@ def test_the_command_writes_a_table_that_scenarios_and_validate_take(tmp_path: P
     assert "losses, over those of the set" in text and "2 transfers of 60 s or more with CUBIC" in text
     keys = starlink_links.values_of(out)
     assert keys["values"] == VALUES and keys["direction"] == "up" and keys["loss"] > 0
-    wire = {"between": ["terminal", "server"], "delay": "1 ms", **starlink_links.sides(keys)}
+    wire = {"between": ["terminal", "server"], "delay": "1 ms", **sets.sides(keys)}
     assert api.scenario({"duration": "1 s", "links": [wire]}).warnings == []
     told = starlink.fit_session([starlink.read_transfer(file) for file in files])
     assert keys["fades"] == told.keys["fades"]

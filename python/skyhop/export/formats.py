@@ -262,9 +262,7 @@ def _iperf3(run: Source, out: Path, _nodes: Sequence[str]) -> list[str]:
         notes.append(
             f"bits_per_second counts until a flow's own end, bytes until the run's end: they differ in {_some(late)}"
         )
-    kinds = {
-        kind for one in run.manifest["scenario"].get("flows", []) for kind in ("tcp", "udp", "quic") if kind in one
-    }
+    kinds = summaries.kinds(run.manifest["scenario"])
     if not summaries.has_epoch(run.manifest["scenario"]):
         notes.append("the run has no epoch: the timestamp is 2020-01-01 00:00 UTC, a full minute")
     if len(kinds) > 1 or "quic" in kinds:

@@ -47,7 +47,7 @@ def iperf3(
         {"socket": ids[flow["name"]], "local_host": flow["from"], "remote_host": flow["to"], "name": flow["name"]}
         for flow in flows
     ]
-    protocol = _protocol(scenario, flows)
+    protocol = _protocol(scenario)
     test = {"num_streams": len(flows), "omit": 0, "duration": simulated_s, "reverse": 0}
     start = {
         "connected": connected,
@@ -84,7 +84,7 @@ def iperf3(
         share = 100 * lost / sent if sent else 0.0
         end["sum"] = {**whole, "packets": sent, "lost_packets": lost, "lost_percent": share}
         del end["sum_sent"]
-    elif (control := _control(scenario, flows)) is not None:
+    elif (control := _control(scenario)) is not None:
         end["sender_tcp_congestion"] = control
     yield f'\n],\n"end": {_json(end)}}}\n'
 
@@ -136,22 +136,21 @@ def _epoch_s(scenario: dict[str, Any]) -> int:
     return round(datetime.fromisoformat(scenario["constellation"]["epoch"].replace("Z", "+00:00")).timestamp())
 
 
-def _of_flows(scenario: dict[str, Any], flows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The flows of the scenario behind those of the report: legs of split connections have the name before the dot."""
-    given = {one["name"]: one for one in scenario.get("flows", [])}
-    return [given.get(flow["name"]) or given.get(flow["name"].split(".")[0], {}) for flow in flows]
+def kinds(scenario: dict[str, Any]) -> set[str]:
+    """The protocols of the flows."""
+    return {kind for one in scenario.get("flows", []) for kind in ("tcp", "udp", "quic") if kind in one}
 
 
-def _protocol(scenario: dict[str, Any], flows: list[dict[str, Any]]) -> str:
+def _protocol(scenario: dict[str, Any]) -> str:
     """The protocol of all flows, if they have the same one and iperf3 knows it; else empty."""
-    kinds = {next((kind for kind in ("tcp", "udp") if kind in one), "") for one in _of_flows(scenario, flows)}
-    return kinds.pop().upper() if len(kinds) == 1 else ""
+    found = kinds(scenario)
+    return found.pop().upper() if found in ({"tcp"}, {"udp"}) else ""
 
 
-def _control(scenario: dict[str, Any], flows: list[dict[str, Any]]) -> str | None:
+def _control(scenario: dict[str, Any]) -> str | None:
     """The congestion control of all flows, if they have the same one."""
     controls = set()
-    for one in _of_flows(scenario, flows):
+    for one in scenario.get("flows", []):
         control = (one.get("tcp") or {}).get("control")
         controls.add(next(iter(control), None) if isinstance(control, dict) else control)
     return controls.pop() if len(controls) == 1 else None

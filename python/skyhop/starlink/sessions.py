@@ -78,8 +78,7 @@ class Told:
 
 def scaled(values: str, factor: float, *, down: bool) -> dict[str, Any]:
     """The keys of the losses of a set, times a factor: more of them, not longer ones."""
-    side = {"profile": {"starlink": {"values": values}}}
-    found = buckets.resolved({"forward": side, "backward": side})
+    found = buckets.resolved(sets.sides({"values": values}))
     own = found.down if down else found.up
     keys: dict[str, Any] = {"loss": _times(own["loss"], factor)}
     if any(np.atleast_1d(own["edge_loss"]) > 0):
@@ -95,9 +94,8 @@ def scaled(values: str, factor: float, *, down: bool) -> dict[str, Any]:
 
 def sides(values: str, factor: float, *, down: bool) -> dict[str, Any]:
     """The keys of a wire with a set whose losses are scaled in one direction."""
-    other = {"profile": {"starlink": {"values": values}}}
-    own = {"profile": {"starlink": {"values": values, **scaled(values, factor, down=down)}}}
-    return {"forward": other, "backward": own} if down else {"forward": own, "backward": other}
+    direction = "down" if down else "up"
+    return sets.sides({"values": values, "direction": direction, **scaled(values, factor, down=down)})
 
 
 def fit_session(transfers: Sequence[Transfer], *, values: str | None = None) -> SessionFit:
@@ -219,15 +217,13 @@ def told_by(one: Transfer, every: Sequence[Transfer], values: str, *, seeds: Seq
     ValueError where no factor gives the recorded goodput.
     """
     control = (one.control or "").lower()
-    others = [other for other in every if other is not one]
     known: dict[float, Floats] = {}
-    side = {"profile": {"starlink": {"values": values}}}
-    delay_ms = simulating.delay_ms(one, one.reverse, control, one.least_rtt_ms, {"forward": side, "backward": side})
+    delay_ms = simulating.delay_ms(one, one.reverse, control, one.least_rtt_ms, sets.sides({"values": values}))
 
     def at(power: float) -> float:
         """The logarithm of the mean goodput over the recorded one."""
         if power not in known:
-            known[power] = _runs(one, others, values, 2.0**power, control, delay_ms, seeds)
+            known[power] = runs(one, every, sides(values, 2.0**power, down=one.reverse), delay_ms, seeds)
         return math.log(float(known[power][0].mean()) / one.mean_bps)
 
     # More losses give less goodput, about as the root of their number: the search begins near there and ends where the
@@ -263,18 +259,15 @@ def _mbps(goodput: Floats) -> str:
     return f"{goodput.mean() / 1e6:.3g} Mbit/s"
 
 
-def _runs(
-    one: Transfer,
-    others: Sequence[Transfer],
-    values: str,
-    factor: float,
-    control: str,
-    delay_ms: float,
-    seeds: Sequence[int],
+def runs(
+    one: Transfer, every: Sequence[Transfer], profile: Mapping[str, Any], delay_ms: float, seeds: Sequence[int]
 ) -> Floats:
-    """Goodput in bit/s, share sent again and mean round trip in ms of simulated transfers, a column for each seed."""
-    profile = sides(values, factor, down=one.reverse)
-    link = buckets.link_at_start(one, others, profile, down=one.reverse, seeds=seeds)
+    """Goodput in bit/s, share sent again and mean round trip in ms of simulated transfers, a column for each seed.
+
+    The transfer finds what the earlier ones of `every` have left of an allowance.
+    """
+    link = buckets.link_at_start(one, every, profile, down=one.reverse, seeds=seeds)
+    control = (one.control or "").lower()
 
     def run(seed: int) -> tuple[float, float, float]:
         found = simulating.transfer_run(

@@ -1,6 +1,9 @@
-"""Which set of values of the profile `starlink` a recording is compared with or fitted over."""
+"""Which set of values of the profile `starlink` a recording is compared with or fitted over, and wires with values."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
 
 #: Recordings over a bent pipe before `NEW_FROM_S`.
 VALUES = "seattle-2023"
@@ -20,3 +23,14 @@ NEW_FROM_S = 1_735_689_600.0
 def of_time(start_s: float) -> str:
     """The set of recordings over a bent pipe that began at this Unix time."""
     return NEW_VALUES if start_s >= NEW_FROM_S else VALUES
+
+
+def sides(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The keys of a wire with what a fit found in its `direction`; the other direction has the set beneath the fit.
+
+    Outages take both directions at once, so both have them.
+    """
+    own = dict(values)
+    other = {key: own[key] for key in ("values", "obstructed", "obstructed_at") if key in own}
+    up, down = (other, own) if own.get("direction") == "down" else (own, other)
+    return {"forward": {"profile": {"starlink": up}}, "backward": {"profile": {"starlink": down}}}

@@ -207,7 +207,7 @@ def _alike(one: _Read, other: _Read) -> bool:
 def _profile(case: Case, one: Recording | _Read, values: Mapping[str, Any] | None) -> tuple[dict[str, Any], str]:
     """The keys of a wire with the values of a case, and a sentence on where they come from."""
     if values is not None:
-        return sides(values), "simulated with the fit that was given"
+        return sets.sides(values), "simulated with the fit that was given"
     began_s = one.transfer.start_s if isinstance(one, _Read) else float(one.sent_s[0])
     is_new = began_s >= sets.NEW_FROM_S
     name, why = sets.VALUES, ""
@@ -223,23 +223,11 @@ def _profile(case: Case, one: Recording | _Read, values: Mapping[str, Any] | Non
     source = f'simulated with values = "{name}"{why}'
     if case.place[2] and not case.names_a_path:
         source += f"; the path {case.place[2]!r} is not known and counts as a bent pipe: write bent-pipe or isl"
-    both = {"profile": {"starlink": {"values": name}}}
-    return {"forward": both, "backward": both}, source
+    return sets.sides({"values": name}), source
 
 
 def _year(unix_s: float) -> int:
     return datetime.datetime.fromtimestamp(unix_s, tz=datetime.timezone.utc).year
-
-
-def sides(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The keys of a wire with what a fit found in its `direction`; the other direction has the set beneath the fit.
-
-    Outages take both directions at once, so both have them.
-    """
-    own = dict(values)
-    other = {key: own[key] for key in ("values", "obstructed", "obstructed_at") if key in own}
-    up, down = (other, own) if own.get("direction") == "down" else (own, other)
-    return {"forward": {"profile": {"starlink": up}}, "backward": {"profile": {"starlink": down}}}
 
 
 def _read(case: Case, root: Path) -> _Read:

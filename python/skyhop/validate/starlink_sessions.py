@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skyhop.starlink import buckets, sessions, simulating
+from skyhop.starlink import sessions, simulating
 from skyhop.starlink.transfers import Transfer
 
 #: Runs of a transfer with the losses of its session.
@@ -82,10 +82,4 @@ def _mean_bps(one: Transfer, every: Sequence[Transfer], values: str, factor: flo
     profile = sessions.sides(values, factor, down=one.reverse)
     control = (one.control or "").lower()
     delay_ms = simulating.delay_ms(one, one.reverse, control, one.least_rtt_ms, profile)
-    others = [other for other in every if other is not one]
-    link = buckets.link_at_start(one, others, profile, down=one.reverse, seeds=SEEDS)
-    runs = [
-        simulating.transfer_run(one, one.reverse, control, delay_ms, link.of(seed), seed=seed, begin_s=link.begin_s)
-        for seed in SEEDS
-    ]
-    return float(np.mean([run.mean_bps for run in runs]))
+    return float(np.mean(sessions.runs(one, every, profile, delay_ms, SEEDS)[0]))

@@ -122,8 +122,8 @@ impl Resolver<'_, '_, '_> {
         Some(Constellation { earth, epoch, shells, elements, satellites, isl, gsl })
     }
 
-    /// Warns that a grid does not join shells, although stations use the satellites of all of them. A run over several
-    /// shells of a preset or a catalogue would only say that there is no route.
+    /// Warns that a grid does not join shells, although stations use the satellites of all of them. Without this
+    /// warning the end of a run says that there is no route, and not why.
     fn warn_of_shells(
         &mut self,
         file: &ConstellationFile,
