@@ -194,6 +194,41 @@ def test_transfers_have_goodput_ratio_and_losses(tmp_path: Path) -> None:
     assert all("by the least round trip in this file" in row.note for row in rows if row.measure == "goodput")
 
 
+def test_smoothed_round_trips_of_the_fitted_profile_keep_the_bounds_and_wider_ones_do_not(tmp_path: Path) -> None:
+    report = iperf3(1, 3e6, 900)
+    report["start"]["timestamp"]["timemillisecs"] = 1000 * START_S + 400
+    path = tmp_path / "up.json"
+    path.write_text(json.dumps(report))
+    transfer = starlink.read_transfer(path)
+    assert transfer.start_s == START_S + 0.4 and transfer.is_start_exact
+    assert transfer.rtt_ms is not None and transfer.rtt_ms[:2].tolist() == [40, 41]
+    profile = sets.sides({"values": sets.VALUES})
+    run = simulating.transfer_run(transfer, False, "cubic", 20, profile, seed=77)
+    srtt_ms = run.srtt_at(transfer.sent_begins_s + transfer.sent_lengths_s)
+    assert srtt_ms.size == 900 and srtt_ms.min() > 40
+    cases = HEADER + f"up.json,iperf3,0,0,bent-pipe,up,cubic,1,{START_S},\n"
+    (tmp_path / "cases.csv").write_text(cases)
+
+    def rows(factor: float, *, exact: bool) -> dict[str, starlink_links.Row]:
+        for n, one in enumerate(report["intervals"]):
+            stream = one["streams"][0]
+            stream["rtt"] = round(1e3 * (srtt_ms.min() + factor * (srtt_ms[n] - srtt_ms.min())))
+        report["end"]["streams"][0]["sender"]["min_rtt"] = round(1e3 * srtt_ms.min())
+        if not exact:
+            del report["start"]["timestamp"]["timemillisecs"]
+        path.write_text(json.dumps(report))
+        return {row.measure: row for row in starlink_links.starlink(tmp_path)}
+
+    same = rows(1, exact=True)
+    assert same["smoothed round trip, Kolmogorov-Smirnov"].ok and same["smoothed round trip, spread"].ok
+    assert "smoothed round trip, contrast of edges" in same and "smoothed round trip, loss" not in same
+    wider = rows(3, exact=False)
+    assert not wider["smoothed round trip, Kolmogorov-Smirnov"].ok and not wider["smoothed round trip, spread"].ok
+    # Half a second decides in which second an edge lies.
+    assert "smoothed round trip, contrast of edges" not in wider
+    assert "whole seconds" in wider["smoothed round trip, Kolmogorov-Smirnov"].note
+
+
 @pytest.mark.parametrize(("room", "delay_ms", "rate"), [(400, 250, 2), (40, 250, 2), (40, 30, 10)])
 def test_simulated_segments_are_sent_again_when_their_sender_knows_of_the_loss(
     room: int, delay_ms: int, rate: int

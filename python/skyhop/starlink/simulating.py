@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -143,6 +143,14 @@ class Simulated:
     """The least smoothed round trip; NaN for UDP."""
     mean_rtt_ms: float = math.nan
     """The mean smoothed round trip over time and flows; NaN for UDP."""
+    srtt_ms: Floats = field(default_factory=lambda: np.empty(0))
+    """Smoothed round trip at the end of each step of `STEP_S` from the warm-up on, the mean over flows; NaN where no
+    flow has one yet. Empty for UDP."""
+
+    def srtt_at(self, ends_s: Floats) -> Floats:
+        """Smoothed round trips in ms at these times from the end of the warm-up on, as a report of intervals has."""
+        places = np.rint(ends_s / STEP_S).astype(int) - 1
+        return self.srtt_ms[np.clip(places, 0, self.srtt_ms.size - 1)] if self.srtt_ms.size else self.srtt_ms
 
 
 def delay_ms(
@@ -216,6 +224,7 @@ def transfer_run(
         sent, again, lost = sent - early[0], again - early[1], lost - early[2]
     segments = float(np.sum(rates)) * STEP_S / 8 / SEGMENT_B
     resends_s = np.empty(0) if transfer.is_udp else _resends_s(run, link, delay_ms / 1e3)
+    smoothed = series.group_by("time_s").agg(_mean("srtt_s")).sort("time_s")["srtt_s"]
     cwnd, srtt = (series[key].drop_nulls().to_numpy() for key in ("cwnd", "srtt_s"))
     return Simulated(
         mean_bps=float(np.mean(rates)) if rates.size else math.nan,
@@ -226,6 +235,7 @@ def transfer_run(
         cwnd_bytes=float(np.mean(cwnd)) * SEGMENT_B if cwnd.size else math.nan,
         least_rtt_ms=1e3 * float(np.min(srtt)) if srtt.size else math.nan,
         mean_rtt_ms=1e3 * float(np.mean(srtt)) if srtt.size else math.nan,
+        srtt_ms=1e3 * smoothed.cast(float).fill_null(math.nan).to_numpy() if srtt.size else np.empty(0),
     )
 
 
@@ -261,3 +271,9 @@ def _sum(column: str) -> Any:
     import polars as pl
 
     return pl.col(column).sum()
+
+
+def _mean(column: str) -> Any:
+    import polars as pl
+
+    return pl.col(column).mean()

@@ -25,7 +25,7 @@ class Transfer:
 
     name: str
     start_s: float
-    """Unix time at which the transfer began, before the warm-up."""
+    """Unix time at which the transfer began, before the warm-up; see `is_start_exact`."""
     omitted_s: float
     """Length of the warm-up."""
     begins_s: Floats
@@ -71,6 +71,11 @@ class Transfer:
     """What iperf3 says of a run that it did not finish."""
     mean_rtt_ms: float | None = None
     """The mean smoothed round trip of the sender's TCP, over its streams; None where the file does not tell."""
+    rtt_ms: Floats | None = None
+    """Smoothed round trip at the end of each interval of the sender, the mean over the streams; None where the file
+    does not tell."""
+    is_start_exact: bool = False
+    """Whether the file tells the start in milliseconds, as iperf3 does from 3.19 on; else in whole seconds."""
     all_until_s: float = math.inf
     """When the first of the streams ended, from the end of the warm-up, if others went on; else infinite."""
 
@@ -119,7 +124,7 @@ def _check(found: Transfer) -> None:
     single = (found.start_s, found.omitted_s, found.mean_bps, found.offered_bps, found.resent or 0.0, found.lost or 0.0,
               found.least_rtt_ms or 0.0, found.mean_rtt_ms or 0.0, found.packets)  # fmt: skip
     series = (found.lengths_s, found.rate_bps, found.sent_lengths_s, found.retransmits, found.cwnd_bytes,
-              found.packets_each, found.lost_each)  # fmt: skip
+              found.packets_each, found.lost_each, found.rtt_ms)  # fmt: skip
     for values in (np.array(single), *(one for one in series if one is not None)):
         if not np.all(np.isfinite(values)) or np.any(values < 0):
             raise ValueError
@@ -129,7 +134,7 @@ def _check(found: Transfer) -> None:
         raise TypeError
     if not UNIX_TIMES_S[0] <= found.start_s <= UNIX_TIMES_S[1]:
         raise _Refused(
-            f"{found.name}: start.timestamp.timesecs is {found.start_s:.10g}, which is not the Unix time in seconds "
+            f"{found.name}: start.timestamp is {found.start_s:.10g}, which is not the Unix time in seconds "
             "that the slots need: was the clock of the recorder set?"
         )
     for begins_s, lengths_s in ((found.begins_s, found.lengths_s), (found.sent_begins_s, found.sent_lengths_s)):
@@ -150,7 +155,8 @@ def _transfer(document: dict[str, Any], name: str) -> Transfer:
         raise _Refused(f"{name}: --bidir sends both ways at once; record one direction in a file")
     start = document["start"]
     test = start["test_start"]
-    start_s = float(start["timestamp"]["timesecs"])
+    exact_ms = start["timestamp"].get("timemillisecs")
+    start_s = float(start["timestamp"]["timesecs"]) if exact_ms is None else float(exact_ms) / 1e3
     streams = len(start.get("connected") or []) or int(test["num_streams"])
     is_udp = str(test["protocol"]).upper() == "UDP"
     reverse = bool(test.get("reverse"))
@@ -191,6 +197,7 @@ def _transfer(document: dict[str, Any], name: str) -> Transfer:
     total = (end.get("sum_sent") or {}).get("retransmits") if retransmits is None else retransmits.sum()
     # Where the sender's system does not count them, the report has -1.
     total = None if total is None or float(total) < 0 else float(total)
+    rtts = [[float(one["rtt"]) for one in entry.get("streams", []) if one.get("rtt")] for entry in sent]
     windows = [[float(one["snd_cwnd"]) for one in entry.get("streams", []) if "snd_cwnd" in one] for entry in sent]
     packets = int((end.get("sum") or {}).get("packets") or sum(one["sum"].get("packets", 0) for one in sent))
     return Transfer(
@@ -220,6 +227,8 @@ def _transfer(document: dict[str, Any], name: str) -> Transfer:
         wire_factor=wire_factor,
         error=str(document["error"]) if document.get("error") else None,
         mean_rtt_ms=None if is_udp or not means_us else float(np.mean(means_us)) / 1e3,
+        rtt_ms=None if is_udp or not all(rtts) else np.array([np.mean(one) for one in rtts]) / 1e3,
+        is_start_exact=exact_ms is not None,
         all_until_s=_all_until_s(received, streams),
     )
 

@@ -23,12 +23,11 @@ from skyhop.inference import mean_and_interval
 from skyhop.markdown import line
 from skyhop.starlink import buckets, recordings, sets, simulating, transfers
 from skyhop.starlink.buckets import LinkAtStart
-from skyhop.starlink.chance import intervals
-from skyhop.starlink.measuring import FIRST_S, LEAST_FOR_LOSS, SLOT_S, by_the_clock, kolmogorov_smirnov, measures
+from skyhop.starlink.measuring import FIRST_S, LEAST_FOR_LOSS, SLOT_S, by_the_clock, kolmogorov_smirnov
 from skyhop.starlink.recordings import Floats, Recording
 from skyhop.starlink.simulating import Simulated
 from skyhop.starlink.transfers import Transfer
-from skyhop.validate import starlink_cases, starlink_sessions
+from skyhop.validate import starlink_cases, starlink_measures, starlink_sessions
 from skyhop.validate.starlink_cases import Case
 
 #: Runs of round trips whose measures are averaged: so many that they have so many round trips, within limits. Few slots
@@ -49,16 +48,21 @@ MODULES = {"bbr1": "bbr"}
 #: Rates of seconds that scatter less than this share of their mean are those of a sender that keeps its rate.
 STEADY = 0.05
 
-#: How far a measure may be off. Shares are of the recorded value, the others are differences. KS of RTT, contrast,
-#: goodput and the ratio of flows are the aims of the model; the others are our choice.
-BOUNDS: dict[str, tuple[float, str]] = {
-    "RTT, Kolmogorov-Smirnov": (0.15, "distance"),
-    "contrast of edges": (0.25, "share"),
+#: The bounds of `BOUNDS` for round trips, which smoothed ones have, too.
+_OF_PINGS: dict[str, tuple[float, str]] = {
+    starlink_measures.DISTANCE: (0.15, "distance"),
+    starlink_measures.CONTRAST: (0.25, "share"),
     "step, mean": (0.25, "share"),
     "step, 90 %": (0.25, "share"),
     "slot autocorrelation": (0.2, "difference"),
     "trip autocorrelation": (0.2, "difference"),
     "spread": (0.25, "share"),
+}
+
+#: How far a measure may be off. Shares are of the recorded value, the others are differences. KS of RTT, contrast,
+#: goodput and the ratio of flows are the aims of the model; the others are our choice.
+BOUNDS: dict[str, tuple[float, str]] = {
+    **_OF_PINGS,
     "loss": (0.5, "share"),
     "loss burst": (0.25, "share"),
     "goodput": (0.2, "share"),
@@ -66,6 +70,7 @@ BOUNDS: dict[str, tuple[float, str]] = {
     "goodput per second, Kolmogorov-Smirnov": (0.3, "distance"),
     "window": (0.25, "share"),
     "smoothed round trip, mean": (0.25, "share"),
+    **{starlink_measures.smoothed_name(name): bound for name, bound in _OF_PINGS.items()},
     "repeated": (0.5, "share"),
     "repeated in a row": (0.25, "share"),
     "repeated near edges": (0.1, "difference"),
@@ -311,36 +316,18 @@ def _round_trips(case: str, recording: Recording, profile: Mapping[str, Any]) ->
     more_ms = (float(np.median(answered)) - float(np.nanmedian(trial.rtt_ms))) / 2
     delay_ms = max(simulating.DELAY_MS + more_ms, 1.0)
     runs = [simulating.round_trips(recording, profile, seed, delay_ms=delay_ms) for seed in seeds]
-    theirs = measures(recording)
-    between = intervals(recording)
-    ours = [measures(run) for run in runs]
-    mean = {key: float(np.nanmean([one[key] for one in ours])) if any(not math.isnan(one[key]) for one in ours)
-            else math.nan for key in theirs}  # fmt: skip
-    pooled = np.concatenate([run.rtt_ms[~np.isnan(run.rtt_ms)] for run in runs])
-    # One run and all of them differ by chance.
-    offset = float(np.median(answered)) - float(np.median(pooled))
-    distance = _row(case, "RTT, Kolmogorov-Smirnov", math.nan, kolmogorov_smirnov(answered, pooled + offset))
-    rows = [_within(distance, between.get("distance"))]
-    # Round trips that never change have no contrast, and in whole seconds an edge may be in the second before.
-    has_contrast = not math.isnan(theirs["edge contrast"]) and theirs["calm contrast"] != 0
-    if has_contrast and not recording.whole_seconds:
-        recorded, simulated = (
-            one["edge contrast"] / one["calm contrast"] if one["calm contrast"] else math.nan for one in (theirs, mean)
-        )
-        rows.append(_within(_row(case, "contrast of edges", recorded, simulated), between.get("contrast")))
-    names = {"step": "step, mean", "step p90": "step, 90 %", "slot autocorrelation": "slot autocorrelation",
-             "trip autocorrelation": "trip autocorrelation", "spread": "spread", "loss": "loss",
-             "burst": "loss burst"}  # fmt: skip
-    for key, name in names.items():
-        if math.isnan(theirs[key]):
-            continue
-        if key == "loss":
+    rows = []
+    # In whole seconds an edge may be in the second before.
+    found = starlink_measures.compared(recording, runs, edges=not recording.whole_seconds)
+    for measure in found:
+        if measure.measure == "loss":
             of = float(np.count_nonzero(~by_the_clock(recording)))
-            row = _counted(case, name, theirs[key] * of, of, mean[key])
+            row = _counted(case, "loss", measure.recorded * of, of, measure.simulated)
         else:
-            row = _row(case, name, theirs[key], mean[key])
-        rows.append(_within(row, between.get(key)))
-    notes = [_on_loss(recording, told=not math.isnan(theirs["loss"]))]
+            row = _row(case, measure.measure, measure.recorded, measure.simulated)
+        rows.append(_within(row, measure.between))
+    told = any(measure.measure == "loss" for measure in found)
+    notes = [_on_loss(recording, told=told)]
     if recording.whole_seconds:
         notes.append(
             "all times are whole seconds, so which round trips left at an edge is not known: the contrast of edges is "
@@ -405,6 +392,7 @@ def _transfer(one: _Read, least_ms: float | None, link: LinkAtStart) -> tuple[li
     if transfer.mean_rtt_ms is not None:
         ours = float(np.mean([run.mean_rtt_ms for run in runs]))
         rows.append(_row(name, "smoothed round trip, mean", transfer.mean_rtt_ms, ours))
+    rows += _smoothed(name, transfer, runs)
     if transfer.lost is not None and transfer.packets >= LEAST_FOR_LOSS:
         lost = float(np.mean([run.lost for run in runs]))
         rows.append(_counted(name, "loss", transfer.lost * transfer.packets, transfer.packets, lost))
@@ -412,6 +400,16 @@ def _transfer(one: _Read, least_ms: float | None, link: LinkAtStart) -> tuple[li
         few = f"{transfer.packets} datagrams are too few to tell a loss"
         rows[0] = dataclasses.replace(rows[0], note=f"{rows[0].note}; {few}")
     return rows + _repeated(name, transfer, runs), mean
+
+
+def _smoothed(name: str, transfer: Transfer, runs: list[Simulated]) -> list[Row]:
+    """The measures of the sender's smoothed round trips."""
+    found = starlink_measures.smoothed(transfer, runs)
+    rows = [_within(_row(name, one.measure, one.recorded, one.simulated), one.between) for one in found]
+    if rows and not transfer.is_start_exact:
+        why = "the file tells its start in whole seconds, so the contrast of edges is not compared"
+        rows[0] = dataclasses.replace(rows[0], note=why)
+    return rows
 
 
 def _repeated(name: str, transfer: Transfer, runs: list[Simulated]) -> list[Row]:
