@@ -313,6 +313,8 @@ def test_fits_and_comparisons_read_what_iperf3_has_of_a_run(tmp_path: Path) -> N
     assert found.mean_bps == pytest.approx(row["goodput_bps"]) and found.as_received
     assert found.resent == row["retransmissions"] > 0
     smoothed_s = run.flow_series["srtt_s"].drop_nulls()
+    assert found.is_start_exact and found.rtt_ms is not None
+    assert found.rtt_ms == pytest.approx(1e3 * smoothed_s.to_numpy(), abs=1e-3)
     # The least smoothed round trip, as iperf3 has it, and not the least of all.
     assert found.least_rtt_ms == pytest.approx(1e3 * smoothed_s.min(), abs=1e-3)
     assert found.least_rtt_ms > 1e3 * row["rtt_min_s"]

@@ -173,19 +173,24 @@ def test_the_latest_three_transfers_tell_the_losses_of_the_next(monkeypatch: pyt
     factors = {0.0: 9.0, 100.0: None, 200.0: 2.0, 300.0: 4.0, 400.0: 8.0, 500.0: 1.0}
     used: dict[float, float] = {}
 
-    def told_by(one: Transfer, _every: object, _values: str, *, seeds: object) -> sessions.Told:
-        assert seeds == starlink_sessions.TOLD_SEEDS
+    def told_by(one: Transfer, _every: object, _values: str, *, seeds: object, delays: float) -> sessions.Told:
+        assert seeds == starlink_sessions.TOLD_SEEDS and delays == 1
         factor = factors[one.start_s - START_S]
         if factor is None:
             raise ValueError
         return sessions.Told(float(np.log(factor)), 0.1, 0.001, 70.0)
 
-    def mean_bps(one: Transfer, _every: object, _values: str, factor: float) -> float:
-        used[one.start_s - START_S] = factor
-        return 1e6
+    def sides(_values: str, factor: float, *, down: bool, delays: float) -> dict[str, Any]:
+        assert not down and delays == 1
+        return {"factor": factor}
+
+    def runs(one: Transfer, _every: object, profile: dict[str, Any], _seeds: object) -> list[simulating.Simulated]:
+        used[one.start_s - START_S] = profile["factor"]
+        return []
 
     monkeypatch.setattr(sessions, "told_by", told_by)
-    monkeypatch.setattr(starlink_sessions, "_mean_bps", mean_bps)
+    monkeypatch.setattr(sessions, "sides", sides)
+    monkeypatch.setattr(sessions, "runs", runs)
     # In any order of the folder.
     ones = {
         number: upload(5, after_s=after_s) for number, after_s in enumerate([500.0, 0.0, 200.0, 100.0, 400.0, 300.0])

@@ -52,7 +52,7 @@ def iperf3(
     start = {
         "connected": connected,
         "version": "skyhop",
-        "timestamp": {"timesecs": _epoch_s(scenario)},
+        "timestamp": {"timesecs": _epoch_ms(scenario) // 1000, "timemillisecs": _epoch_ms(scenario)},
         "test_start": {"protocol": protocol, **test} if protocol else test,
     }
     yield f'{{"start": {_json(start)},\n"intervals": ['
@@ -129,11 +129,11 @@ def has_epoch(scenario: dict[str, Any]) -> bool:
     return bool((scenario.get("constellation") or {}).get("epoch"))
 
 
-def _epoch_s(scenario: dict[str, Any]) -> int:
-    """Unix time of t = 0, in whole seconds as iperf3 writes it."""
+def _epoch_ms(scenario: dict[str, Any]) -> int:
+    """Unix time of t = 0 in milliseconds, as iperf3 writes it from version 3.19 on."""
     if not has_epoch(scenario):
-        return NO_EPOCH_S
-    return round(datetime.fromisoformat(scenario["constellation"]["epoch"].replace("Z", "+00:00")).timestamp())
+        return 1000 * NO_EPOCH_S
+    return round(1000 * datetime.fromisoformat(scenario["constellation"]["epoch"].replace("Z", "+00:00")).timestamp())
 
 
 def kinds(scenario: dict[str, Any]) -> set[str]:

@@ -1,10 +1,11 @@
-"""How many losses a session has, by single flows that losses limit: a factor on the losses of a set.
+"""The losses and the delays of a session, by single flows that losses limit: factors on those of a set.
 
 The goodput of such a flow depends on how often it loses segments, on the round trip and on the congestion control. The
 last two are known of a recording and of Linux, so the goodput tells the first: the factor on all losses of the set
 between edges, and on those at edges, at which simulated transfers have the recorded goodput. The shape of the losses
 is that of the set: how many come at a time, and how long fades last. `docs/models/starlink-losses.md` says what
-supports this shape, and how well a fit of this kind predicts other transfers of its session.
+supports this shape, and how well a fit of this kind predicts other transfers of its session. `session_delays` has the
+factor on the delays, which is found first.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import numpy as np
 
 from skyhop import durations
 from skyhop.inference import t_quantile
-from skyhop.starlink import buckets, sets, simulating
+from skyhop.starlink import buckets, session_delays, sets, simulating
 from skyhop.starlink.capacity import once
 from skyhop.starlink.fitting import Parameter, comments
 from skyhop.starlink.recordings import Floats
@@ -56,8 +57,11 @@ class SessionFit:
     """The set whose losses are scaled."""
     factor: float
     """Losses over those of the set."""
+    delays: float
+    """Delays over those of the set; 1 where the transfers do not tell them."""
     keys: Mapping[str, Any]
-    """The keys of the profile that differ from the set's: `loss`, and `fades` and `edge_loss` if the set has them."""
+    """The keys of the profile that differ from the set's: `loss`, `fades` and `edge_loss` if the set has them, and
+    `step` and `jitter` if the transfers tell them."""
     notes: tuple[str, ...]
     """What a reader must know of the transfers."""
     parameters: tuple[Parameter, ...]
@@ -92,16 +96,19 @@ def scaled(values: str, factor: float, *, down: bool) -> dict[str, Any]:
     return keys
 
 
-def sides(values: str, factor: float, *, down: bool) -> dict[str, Any]:
-    """The keys of a wire with a set whose losses are scaled in one direction."""
-    direction = "down" if down else "up"
-    return sets.sides({"values": values, "direction": direction, **scaled(values, factor, down=down)})
+def sides(values: str, factor: float, *, down: bool, delays: float = 1.0) -> dict[str, Any]:
+    """The keys of a wire with a set whose losses are scaled in one direction, and its delays in the uplink."""
+    own = {"values": values, "direction": "down" if down else "up", **scaled(values, factor, down=down)}
+    found = sets.sides(own)
+    found["forward"]["profile"]["starlink"].update(session_delays.scaled(values, delays))
+    return found
 
 
 def fit_session(transfers: Sequence[Transfer], *, values: str | None = None) -> SessionFit:
-    """Fits the losses of single flows of CUBIC or Reno, of one direction, that belong to one session.
+    """Fits the losses of single flows of CUBIC or Reno, of one direction, that belong to one session, and their delays.
 
-    `values` is the set whose losses are scaled; None takes the one that `skyhop validate starlink` takes for transfers
+    Uploads tell the delays if their reports have smoothed round trips for each interval. `values` is the set that is
+    scaled; None takes the one that `skyhop validate starlink` takes for transfers
     of their time. Raises ValueError for transfers that losses do not limit, and where they do not belong together.
     """
     if not transfers:
@@ -121,22 +128,27 @@ def fit_session(transfers: Sequence[Transfer], *, values: str | None = None) -> 
     if values is None and sets.of_time(max(begins)) != chosen:
         raise ValueError("the transfers lie on both sides of a new year that divides two sets: fit them apart")
     down = transfers[0].reverse
-    told = [told_by(one, transfers, chosen) for one in transfers]
-    logs = np.array([one.log_factor for one in told])
-    log_factor = float(logs.mean())
-    # Transfers of a session differ at least by what chance does in one of this length.
-    chance = float(np.mean([one.deviation for one in told]))
-    if logs.size > 1:
-        scatter = max(float(logs.std(ddof=1)), chance)
-        off = t_quantile(logs.size - 1, level=0.9) * scatter / math.sqrt(logs.size)
+    delays, parameters, notes = 1.0, [], [f'fitted over values = "{chosen}" to the goodput of {_flows(transfers)}']
+    telling = [one for one in transfers if session_delays.tells(one)]
+    if telling:
+        widths = [delays_told_by(one, transfers, chosen) for one in telling]
+        log_delays, off = _of_session([one.log_factor for one in widths], [one.deviation for one in widths])
+        delays = float(f"{math.exp(log_delays):.4g}")
+        between = math.exp(log_delays - off), math.exp(log_delays + off)
+        parameters.append(Parameter("delays, over those of the set", delays, *between))
+        if len(telling) < len(transfers):
+            notes.append(f"The delays are those of {len(telling)} of them, which have smoothed round trips.")
+    elif down:
+        notes.append("The delays are those of the set: they are in the uplink, and only uploads tell them.")
     else:
-        off = t_quantile(len(SEEDS) - 1, level=0.9) * chance
+        notes.append("The delays are those of the set: the reports have no smoothed round trips of intervals.")
+    told = [told_by(one, transfers, chosen, delays=delays) for one in transfers]
+    log_factor, off = _of_session([one.log_factor for one in told], [one.deviation for one in told])
     factor = math.exp(log_factor)
     sent_again = [one.resent / _segments(one) for one in transfers if one.resent is not None]
-    parameters = [
+    parameters.append(
         Parameter("losses, over those of the set", factor, math.exp(log_factor - off), math.exp(log_factor + off))
-    ]
-    notes = [f'fitted over values = "{chosen}" to the goodput of {_flows(transfers)}']
+    )
     if len(transfers) == 1:
         notes.append(
             "The interval is what chance does in one transfer of this length. Record three or more in a row: they tell "
@@ -152,21 +164,34 @@ def fit_session(transfers: Sequence[Transfer], *, values: str | None = None) -> 
         theirs_ms, ours_ms = float(np.mean(recorded_ms)), float(np.mean([one.mean_rtt_ms for one in told]))
         note = f"Their mean smoothed round trip is {theirs_ms:.3g} ms, simulated {ours_ms:.3g} ms"
         if abs(ours_ms / theirs_ms - 1) > UNLIKE:
-            note += ": the delays of the session are not those of the set, and the factor makes up for that"
+            note += ": the delays of the session are others, and the factor on the losses makes up for that"
         notes.append(f"{note}.")
     return SessionFit(
         direction="down" if down else "up",
         values=chosen,
         factor=float(f"{factor:.4g}"),
-        keys=scaled(chosen, factor, down=down),
+        delays=delays,
+        keys={**scaled(chosen, factor, down=down), **session_delays.scaled(chosen, delays)},
         notes=tuple(notes),
         parameters=tuple(parameters),
     )
 
 
+def _of_session(logs: Sequence[float], by_chance: Sequence[float]) -> tuple[float, float]:
+    """The mean of what transfers tell, and half of its 90 % interval.
+
+    Transfers of a session differ at least by what chance does in one of this length.
+    """
+    chance = float(np.mean(by_chance))
+    if len(logs) == 1:
+        return logs[0], t_quantile(len(SEEDS) - 1, level=0.9) * chance
+    scatter = max(float(np.std(logs, ddof=1)), chance)
+    return float(np.mean(logs)), t_quantile(len(logs) - 1, level=0.9) * scatter / math.sqrt(len(logs))
+
+
 def session_table(found: SessionFit) -> str:
     """The fit as a table of a scenario: `[links.forward.profile.starlink]` of a wire for an uplink."""
-    lines = [f"# What the goodput of single flows tells of a session's losses ({found.direction}; 90 % intervals):"]
+    lines = [f"# What single flows tell of their session ({found.direction}; 90 % intervals):"]
     lines += comments(found.parameters)
     lines += [f"# {note}" for note in found.notes]
     lines += ["[starlink]", f'values = "{found.values}"', f'direction = "{found.direction}"']
@@ -210,30 +235,40 @@ def check(one: Transfer) -> None:
         raise ValueError(f"{one.name}: nothing arrived")
 
 
-def told_by(one: Transfer, every: Sequence[Transfer], values: str, *, seeds: Sequence[int] = SEEDS) -> Told:
-    """The factor at which simulated transfers have the recorded goodput.
+def delays_told_by(
+    one: Transfer, every: Sequence[Transfer], values: str, *, seeds: Sequence[int] = SEEDS
+) -> session_delays.DelaysTold:
+    """What an upload tells of the delays of its session. The arguments and errors are those of `told_by`."""
+
+    def simulated(factor: float) -> list[simulating.Simulated]:
+        return runs(one, every, _with_delays(values, factor), seeds)
+
+    return session_delays.told_by(one, simulated)
+
+
+def told_by(
+    one: Transfer, every: Sequence[Transfer], values: str, *, seeds: Sequence[int] = SEEDS, delays: float = 1.0
+) -> Told:
+    """The factor on the losses at which simulated transfers have the recorded goodput, with `delays` on the delays.
 
     `every` are the transfers of its place and direction, which may have drained an allowance before it. Raises
     ValueError where no factor gives the recorded goodput.
     """
-    control = (one.control or "").lower()
     known: dict[float, Floats] = {}
-    delay_ms = simulating.delay_ms(one, one.reverse, control, one.least_rtt_ms, sets.sides({"values": values}))
+    delay_ms = _delay_ms(one, _with_delays(values, delays))
 
     def at(power: float) -> float:
         """The logarithm of the mean goodput over the recorded one."""
         if power not in known:
-            known[power] = runs(one, every, sides(values, 2.0**power, down=one.reverse), delay_ms, seeds)
+            profile = sides(values, 2.0**power, down=one.reverse, delays=delays)
+            found = runs(one, every, profile, seeds, delay_ms=delay_ms)
+            known[power] = np.array([(run.mean_bps, run.resent, run.mean_rtt_ms) for run in found]).T
         return math.log(float(known[power][0].mean()) / one.mean_bps)
 
     # More losses give less goodput, about as the root of their number: the search begins near there and ends where the
     # recorded goodput lies between those of two powers.
     guess = round(at(0.0) / (0.5 * math.log(2)) / _STEP) * _STEP
-    power = min(max(guess, _LEAST), _MOST)
-    while at(power) > 0 and power < _MOST:
-        power += _STEP
-    while at(power) <= 0 and power > _LEAST:
-        power -= _STEP
+    power = session_delays.crossing(at, guess, _LEAST, _MOST, _STEP)
     if at(power) <= 0:
         raise ValueError(
             f"{one.name}: had {one.mean_bps / 1e6:.3g} Mbit/s, and the set gives {_mbps(known[power][0])} with "
@@ -259,25 +294,42 @@ def _mbps(goodput: Floats) -> str:
     return f"{goodput.mean() / 1e6:.3g} Mbit/s"
 
 
-def runs(
-    one: Transfer, every: Sequence[Transfer], profile: Mapping[str, Any], delay_ms: float, seeds: Sequence[int]
-) -> Floats:
-    """Goodput in bit/s, share sent again and mean round trip in ms of simulated transfers, a column for each seed.
+def _with_delays(values: str, factor: float) -> dict[str, Any]:
+    """The keys of a wire with a set whose delays are scaled."""
+    found = sets.sides({"values": values})
+    found["forward"]["profile"]["starlink"].update(session_delays.scaled(values, factor))
+    return found
 
-    The transfer finds what the earlier ones of `every` have left of an allowance.
+
+def _delay_ms(one: Transfer, profile: Mapping[str, Any]) -> float:
+    """The delay of the wire at which a transfer has the recorded least round trip."""
+    return simulating.delay_ms(one, one.reverse, (one.control or "").lower(), one.least_rtt_ms, profile)
+
+
+def runs(
+    one: Transfer,
+    every: Sequence[Transfer],
+    profile: Mapping[str, Any],
+    seeds: Sequence[int],
+    *,
+    delay_ms: float | None = None,
+) -> list[simulating.Simulated]:
+    """Simulated transfers, one for each seed.
+
+    The wire has `delay_ms`, or the delay that gives the recorded least round trip. The transfer finds what the earlier
+    ones of `every` have left of an allowance.
     """
     link = buckets.link_at_start(one, every, profile, down=one.reverse, seeds=seeds)
     control = (one.control or "").lower()
+    wire_ms = _delay_ms(one, profile) if delay_ms is None else delay_ms
 
-    def run(seed: int) -> tuple[float, float, float]:
-        found = simulating.transfer_run(
-            one, one.reverse, control, delay_ms, link.of(seed), seed=seed, begin_s=link.begin_s
+    def run(seed: int) -> simulating.Simulated:
+        return simulating.transfer_run(
+            one, one.reverse, control, wire_ms, link.of(seed), seed=seed, begin_s=link.begin_s
         )
-        return found.mean_bps, found.resent, found.mean_rtt_ms
 
     with ThreadPoolExecutor(os.cpu_count()) as threads:
-        found: Floats = np.array(list(threads.map(run, seeds))).T
-    return found
+        return list(threads.map(run, seeds))
 
 
 def _times(loss: Any, factor: float) -> Any:

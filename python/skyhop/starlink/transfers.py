@@ -133,9 +133,10 @@ def _check(found: Transfer) -> None:
     if found.control is not None and not isinstance(found.control, str):
         raise TypeError
     if not UNIX_TIMES_S[0] <= found.start_s <= UNIX_TIMES_S[1]:
+        key, told = ("timemillisecs", 1e3 * found.start_s) if found.is_start_exact else ("timesecs", found.start_s)
         raise _Refused(
-            f"{found.name}: start.timestamp is {found.start_s:.10g}, which is not the Unix time in seconds "
-            "that the slots need: was the clock of the recorder set?"
+            f"{found.name}: start.timestamp.{key} is {told:.10g}, which is not the Unix time that the slots need: was "
+            "the clock of the recorder set?"
         )
     for begins_s, lengths_s in ((found.begins_s, found.lengths_s), (found.sent_begins_s, found.sent_lengths_s)):
         is_odd = (np.diff(begins_s, prepend=-_EXACT_S) <= 0) | (begins_s + lengths_s > _LONGEST_S)

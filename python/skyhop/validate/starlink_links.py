@@ -48,6 +48,9 @@ MODULES = {"bbr1": "bbr"}
 #: Rates of seconds that scatter less than this share of their mean are those of a sender that keeps its rate.
 STEADY = 0.05
 
+#: Behind the measures of a transfer that is simulated with the delays that earlier ones tell.
+DELAYS_OF_SESSION = ", delays of its session"
+
 #: The bounds of `BOUNDS` for round trips, which smoothed ones have, too.
 _OF_PINGS: dict[str, tuple[float, str]] = {
     starlink_measures.DISTANCE: (0.15, "distance"),
@@ -71,6 +74,10 @@ BOUNDS: dict[str, tuple[float, str]] = {
     "window": (0.25, "share"),
     "smoothed round trip, mean": (0.25, "share"),
     **{starlink_measures.smoothed_name(name): bound for name, bound in _OF_PINGS.items()},
+    **{
+        starlink_measures.smoothed_name(name) + DELAYS_OF_SESSION: _OF_PINGS[name]
+        for name in (starlink_measures.DISTANCE, "spread")
+    },
     "repeated": (0.5, "share"),
     "repeated in a row": (0.25, "share"),
     "repeated near edges": (0.1, "difference"),
@@ -182,7 +189,7 @@ def starlink(
 def _of_sessions(
     found: Mapping[int, Recording | _Read], least: Mapping[tuple[str, str, str], float]
 ) -> list[tuple[int, Row]]:
-    """Rows of flows that losses limit, with the losses that earlier single ones of their place tell."""
+    """Rows of flows that losses limit, with the losses and delays that earlier single ones of their place tell."""
     groups: dict[tuple[Any, ...], dict[int, Transfer]] = {}
     names: dict[int, str] = {}
     for number, one in found.items():
@@ -198,9 +205,14 @@ def _of_sessions(
     rows = []
     for (_, _, values), group in groups.items():
         for number, predicted in starlink_sessions.predictions(group, values).items():
-            recorded, name = group[number].mean_bps, names[number]
-            row = _row(name, "goodput, losses of its session", recorded, predicted.mean_bps, predicted.note)
+            transfer, name = group[number], names[number]
+            mean_bps = float(np.mean([run.mean_bps for run in predicted.runs]))
+            row = _row(name, "goodput, losses of its session", transfer.mean_bps, mean_bps, predicted.note)
             rows.append((number, row))
+            for measure in starlink_measures.smoothed(transfer, predicted.runs) if predicted.has_delays else []:
+                if (of_session := measure.measure + DELAYS_OF_SESSION) in BOUNDS:
+                    row = _within(_row(name, of_session, measure.recorded, measure.simulated), measure.between)
+                    rows.append((number, row))
     return rows
 
 

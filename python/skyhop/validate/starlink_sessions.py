@@ -1,16 +1,16 @@
-"""Transfers beside the losses of their session: what earlier transfers of the same place tell of later ones."""
+"""Transfers beside the losses and delays of their session, which earlier transfers of the same place tell."""
 
 from __future__ import annotations
 
 import dataclasses
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from skyhop.starlink import sessions, simulating
+from skyhop.starlink import session_delays, sessions, simulating
 from skyhop.starlink.transfers import Transfer
 
 #: Runs of a transfer with the losses of its session.
@@ -26,46 +26,68 @@ LATEST = 3
 
 @dataclass(frozen=True)
 class Prediction:
-    """The goodput of a transfer by the losses that earlier ones of its session tell."""
+    """A transfer by the losses and the delays that earlier ones of its session tell."""
 
-    mean_bps: float
+    runs: list[simulating.Simulated]
     note: str
+    has_delays: bool
+    """Whether earlier ones tell its delays; else they are those of the set."""
 
 
 def predictions(transfers: Mapping[int, Transfer], values: str) -> dict[int, Prediction]:
-    """What each transfer gets with the losses of the latest ones that began up to two hours before it.
+    """What each transfer gets with the losses and delays of the latest ones that began up to two hours before it.
 
     `transfers` are all of one place and direction, and name their congestion control. Single flows of CUBIC or Reno
-    tell losses, several flows of them are predicted, too, and others have a part only in what is left of an allowance.
-    The numbers of the result are those of `transfers`.
+    tell losses, and delays if they are uploads with smoothed round trips; several flows of them are predicted, too, and
+    others have a part only in what is left of an allowance. The numbers of the result are those of `transfers`.
     """
     telling = {number: one for number, one in transfers.items() if _tells(one)}
     # Several flows lose as often as one, but their goodput does not tell how often that is.
     foreseen = {number: one for number, one in transfers.items() if _tells(dataclasses.replace(one, streams=1))}
     every = list(transfers.values())
-    known: dict[int, sessions.Told | None] = {}
+    of_delays: dict[int, float | None] = {}
+    of_losses: dict[tuple[int, float], float | None] = {}
 
-    def told(number: int) -> sessions.Told | None:
-        if number not in known:
-            try:
-                known[number] = sessions.told_by(telling[number], every, values, seeds=TOLD_SEEDS)
-            except ValueError:
-                # No factor gives its goodput, so it says nothing of the losses of others.
-                known[number] = None
-        return known[number]
+    def delays(number: int) -> float | None:
+        """The logarithm of the factor on the delays that a transfer tells."""
+        if number not in of_delays:
+            one = telling[number]
+            of_delays[number] = _log_factor(
+                lambda: (
+                    sessions.delays_told_by(one, every, values, seeds=TOLD_SEEDS) if session_delays.tells(one) else None
+                )
+            )
+        return of_delays[number]
+
+    def losses(number: int, factor: float) -> float | None:
+        """The logarithm of the factor on the losses that a transfer tells, with this one on the delays."""
+        if (number, factor) not in of_losses:
+            one = telling[number]
+            of_losses[number, factor] = _log_factor(
+                lambda: sessions.told_by(one, every, values, seeds=TOLD_SEEDS, delays=factor)
+            )
+        return of_losses[number, factor]
 
     found = {}
     in_turn = sorted(telling, key=lambda number: telling[number].start_s)
     for number, one in foreseen.items():
         before = [other for other in in_turn if 0 < one.start_s - telling[other].start_s <= sessions.SESSION_S]
         # The latest first, so that no more are simulated than are needed.
-        some = (which.log_factor for which in map(told, reversed(before)) if which is not None)
-        logs = list(itertools.islice(some, LATEST))
+        before.reverse()
+        widths = _latest(map(delays, before))
+        # Two digits of the delays: each other factor would have its own losses of each transfer.
+        delay = float(f"{math.exp(float(np.mean(widths))):.2g}") if widths else 1.0
+        logs = _latest(losses(other, delay) for other in before)
         if logs:
             factor = math.exp(float(np.mean(logs)))
             named = f"the latest {len(logs)} transfers" if len(logs) > 1 else "the transfer"
             note = f"losses {factor:.2g} times those of the set, by the goodput of {named} of this place before"
-            found[number] = Prediction(_mean_bps(one, every, values, factor), note)
+            if widths:
+                note += (
+                    f"; delays {delay:.2g} times those of the set, by the smoothed round trips of {len(widths)} of them"
+                )
+            profile = sessions.sides(values, factor, down=one.reverse, delays=delay)
+            found[number] = Prediction(sessions.runs(one, every, profile, SEEDS), note, bool(widths))
     return found
 
 
@@ -77,9 +99,15 @@ def _tells(one: Transfer) -> bool:
     return True
 
 
-def _mean_bps(one: Transfer, every: Sequence[Transfer], values: str, factor: float) -> float:
-    """Mean goodput in bit/s of simulated transfers."""
-    profile = sessions.sides(values, factor, down=one.reverse)
-    control = (one.control or "").lower()
-    delay_ms = simulating.delay_ms(one, one.reverse, control, one.least_rtt_ms, profile)
-    return float(np.mean(sessions.runs(one, every, profile, delay_ms, SEEDS)[0]))
+def _log_factor(told: Callable[[], session_delays.DelaysTold | sessions.Told | None]) -> float | None:
+    """What a transfer tells; None if no factor gives what was recorded, so it says nothing of others."""
+    try:
+        found = told()
+    except ValueError:
+        return None
+    return None if found is None else found.log_factor
+
+
+def _latest(told: Iterable[float | None]) -> list[float]:
+    """The first `LATEST` of them that are known."""
+    return list(itertools.islice((one for one in told if one is not None), LATEST))
