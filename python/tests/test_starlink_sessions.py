@@ -56,7 +56,7 @@ def test_a_fit_finds_the_losses_behind_simulated_uploads(factor: float) -> None:
     assert any(note.startswith("Their mean smoothed round trip is 80 ms, simulated ") for note in found.notes)
     # One alone tells less.
     (single,) = fit_session(ones[:1]).parameters
-    assert single.high / single.low > 1.2 and "three or more" in fit_session(ones[:1]).notes[1]
+    assert single.high / single.low > 1.2 and any("three or more" in note for note in fit_session(ones[:1]).notes)
 
 
 def test_a_factor_scales_every_loss_of_a_set_and_nothing_else() -> None:

@@ -2,10 +2,10 @@
 
 Dishes differ in how far their round trips scatter, and less in the shape of the distribution. iperf3 writes the
 smoothed round trip of a sender at the end of each interval. The factor on `step` and `jitter` of the set is the one at
-which those of simulated uploads have the recorded width: the distance from the 10 to the 90 % quantile of a minute, the
-median over minutes. A minute has four slots, so steps between them count; a path beyond the dish that changes for
-minutes does not. The sets have all their delays in the uplink, so uploads tell them. `docs/models/starlink-losses.md`
-says how well such a fit predicts other uploads.
+which the distribution of simulated uploads is nearest to the recorded one, by the distance of Kolmogorov and Smirnov
+with the medians at one place. So a few round trips far from the others, or a path beyond the dish that changes for a
+minute, decide nothing. The sets have all their delays in the uplink, so uploads tell them.
+`docs/models/starlink-losses.md` says how well such a fit predicts other uploads.
 """
 
 from __future__ import annotations
@@ -19,14 +19,15 @@ import numpy as np
 
 from skyhop import durations
 from skyhop.starlink import buckets, sets, simulating
+from skyhop.starlink.measuring import kolmogorov_smirnov
 from skyhop.starlink.recordings import Floats
 from skyhop.starlink.transfers import Transfer
 
-#: Widths are those of so much time, s, with so many round trips or more.
-_MINUTE_S, _LEAST_ROUND_TRIPS = 60.0, 30
+#: An upload tells its delays by so many round trips or more; one a second is usual.
+_LEAST_ROUND_TRIPS = 60
 
-#: Powers of two that are tried as factors, from one end to the other, and their distance.
-_LEAST, _MOST, _STEP = -5.0, 3.0, 0.5
+#: Powers of two that are tried as factors.
+_POWERS = np.arange(-4.0, 2.01, 0.5)
 
 #: The keys whose quantiles are multiplied.
 _KEYS = ("step", "jitter")
@@ -38,7 +39,7 @@ class DelaysTold:
 
     log_factor: float
     deviation: float
-    """Standard deviation of `log_factor` by chance: by how much the widths of simulated runs differ."""
+    """Standard deviation of `log_factor` by chance: how much those of simulated uploads differ."""
 
 
 def scaled(values: str, factor: float) -> dict[str, Any]:
@@ -50,60 +51,54 @@ def scaled(values: str, factor: float) -> dict[str, Any]:
 
 
 def tells(one: Transfer) -> bool:
-    """Whether a transfer is an upload with smoothed round trips of a minute or more."""
-    return not one.reverse and one.rtt_ms is not None and width_ms(_ends_s(one), one.rtt_ms) > 0
-
-
-def width_ms(times_s: Floats, rtt_ms: Floats) -> float:
-    """The median over minutes of the distance from the 10 to the 90 % quantile; NaN without enough round trips."""
-    minute = np.floor(times_s / _MINUTE_S)
-    parts = [rtt_ms[(minute == n) & ~np.isnan(rtt_ms)] for n in np.unique(minute)]
-    widths = [np.subtract(*np.quantile(one, [0.9, 0.1])) for one in parts if one.size >= _LEAST_ROUND_TRIPS]
-    return float(np.median(widths)) if widths else math.nan
-
-
-def _ends_s(one: Transfer) -> Floats:
-    return one.sent_begins_s + one.sent_lengths_s
+    """Whether a transfer is an upload with smoothed round trips, of a minute or more, that differ."""
+    return (
+        not one.reverse and one.rtt_ms is not None and one.rtt_ms.size >= _LEAST_ROUND_TRIPS and np.ptp(one.rtt_ms) > 0
+    )
 
 
 def told_by(one: Transfer, simulated: Callable[[float], Sequence[simulating.Simulated]]) -> DelaysTold:
-    """The factor at which simulated uploads have the recorded width. `simulated` runs them with a factor.
+    """The factor at which simulated uploads are nearest to the recorded one. `simulated` runs them with a factor.
 
-    Raises ValueError where no factor gives it.
+    Raises ValueError where the nearest is the least or the greatest factor that is tried.
     """
     if one.rtt_ms is None:
         raise ValueError(f"{one.name}: has no smoothed round trips")
-    ends_s = _ends_s(one)
-    theirs = width_ms(ends_s, one.rtt_ms)
-    known: dict[float, Floats] = {}
-
-    def at(power: float) -> float:
-        """The logarithm of the recorded width over the mean simulated one."""
-        if power not in known:
-            known[power] = np.array([width_ms(ends_s, run.srtt_at(ends_s)) for run in simulated(2.0**power)])
-        return math.log(theirs / float(known[power].mean()))
-
-    power = crossing(at, round(at(0.0) / math.log(2) / _STEP) * _STEP, _LEAST, _MOST, _STEP)
-    if at(power) <= 0 or at(power + _STEP) > 0:
+    ends_s = one.sent_begins_s + one.sent_lengths_s
+    runs = [[_centred(run.srtt_at(ends_s)) for run in simulated(2.0**power)] for power in _POWERS]
+    pooled = [np.concatenate(some) for some in runs]
+    power = _nearest(_centred(one.rtt_ms), pooled)
+    if not _POWERS[0] < power < _POWERS[-1]:
         raise ValueError(
-            f"{one.name}: its smoothed round trips spread by {theirs:.3g} ms in a minute (10 to 90 %), and those of "
-            f"the set do not with {2**_LEAST:g} to {2**_MOST:g} times its delays"
+            f"{one.name}: its smoothed round trips scatter {'more' if power > 0 else 'less'} than those of the set do "
+            f"with {2**power:g} times its delays"
         )
-    above, below = at(power), at(power + _STEP)
-    share = above / (above - below)
-    slope = (below - above) / (_STEP * math.log(2))
-    scatter = float(np.std(np.log(known[power + _STEP if share > 0.5 else power]), ddof=1))
-    return DelaysTold((power + share * _STEP) * math.log(2), scatter / abs(slope))
+    # What the runs with about this factor tell, each by itself.
+    alike = runs[int(np.argmin(np.abs(_POWERS - power)))]
+    return DelaysTold(
+        power * math.log(2), float(np.std([_nearest(run, pooled) for run in alike], ddof=1)) * math.log(2)
+    )
 
 
-def crossing(at: Callable[[float], float], guess: float, least: float, most: float, step: float) -> float:
-    """The power from which on, within a step, a falling function passes 0; an end where it does not."""
-    power = min(max(guess, least), most)
-    while at(power) > 0 and power < most:
-        power += step
-    while at(power) <= 0 and power > least:
-        power -= step
-    return power
+def _nearest(rtt_ms: Floats, pooled: Sequence[Floats]) -> float:
+    """The power at which the distance to simulated round trips is least, by a parabola through three powers."""
+    distances = [kolmogorov_smirnov(rtt_ms, other) for other in pooled]
+    place = int(np.argmin(distances))
+    if place in (0, len(distances) - 1):
+        return float(_POWERS[place])
+    before, least, after = distances[place - 1 : place + 2]
+    bend = before - 2 * least + after
+    return (
+        float(_POWERS[place] + 0.5 * (before - after) / bend * (_POWERS[1] - _POWERS[0]))
+        if bend > 0
+        else float(_POWERS[place])
+    )
+
+
+def _centred(rtt_ms: Floats) -> Floats:
+    """Round trips less their median, without those before the first."""
+    known = rtt_ms[~np.isnan(rtt_ms)]
+    return np.asarray(known - np.median(known))
 
 
 def _times(delays: Any, factor: float) -> Any:

@@ -268,7 +268,11 @@ def told_by(
     # More losses give less goodput, about as the root of their number: the search begins near there and ends where the
     # recorded goodput lies between those of two powers.
     guess = round(at(0.0) / (0.5 * math.log(2)) / _STEP) * _STEP
-    power = session_delays.crossing(at, guess, _LEAST, _MOST, _STEP)
+    power = min(max(guess, _LEAST), _MOST)
+    while at(power) > 0 and power < _MOST:
+        power += _STEP
+    while at(power) <= 0 and power > _LEAST:
+        power -= _STEP
     if at(power) <= 0:
         raise ValueError(
             f"{one.name}: had {one.mean_bps / 1e6:.3g} Mbit/s, and the set gives {_mbps(known[power][0])} with "
