@@ -52,9 +52,9 @@ def scaled(values: str, factor: float) -> dict[str, Any]:
 
 def tells(one: Transfer) -> bool:
     """Whether a transfer is an upload with smoothed round trips, of a minute or more, that differ."""
-    return (
-        not one.reverse and one.rtt_ms is not None and one.rtt_ms.size >= _LEAST_ROUND_TRIPS and np.ptp(one.rtt_ms) > 0
-    )
+    if one.reverse or one.rtt_ms is None or one.rtt_ms.size < _LEAST_ROUND_TRIPS:
+        return False
+    return bool(np.ptp(one.rtt_ms) > 0)
 
 
 def told_by(one: Transfer, simulated: Callable[[float], Sequence[simulating.Simulated]]) -> DelaysTold:
