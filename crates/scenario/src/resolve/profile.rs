@@ -1,7 +1,7 @@
 //! The values of a profile: the known properties of an operator's links.
 
 use super::Resolver;
-use super::starlink_sets::{AFTER, Usual, in_few_words, lengths};
+use super::starlink_sets::{AFTER, SYDNEY_2026_QUEUE_DOWN, Usual, in_few_words, lengths};
 use super::wires::TransmitterKind;
 use crate::format::{
     AllowanceOrNone, CountsName, DropTailFile, FadesOrNone, GrantsFile, HoursFile, HoursName, LinkProfileFile,
@@ -76,20 +76,24 @@ fn direction(file: &StarlinkFile, kind: TransmitterKind) -> StarlinkDirection {
 
 /// The queue of a link with a profile, where none is written: it drops from its front (Brunstrom et al.,
 /// "Characterizing the configuration of Starlink queuing", IMC 2026, arXiv 2605.27717). The uplinks of `seoul-2026` and
-/// `seoul-2026-fades` have CoDel, which came closest to the uploads of the first (`docs/models/starlink-sets.md`).
+/// `seoul-2026-fades` have CoDel, which came closest to the uploads of the first (`docs/models/starlink-sets.md`). Those
+/// of `sydney-2026` have FQ-CoDel, and its downlinks a short queue: nine flows with as many controls share the former
+/// evenly, and not the latter (`docs/models/starlink-competing.md`).
 pub(super) fn queue(file: &LinkProfileFile, kind: TransmitterKind) -> Option<QueueFile> {
     let (options, _) = options(file)?;
-    let direction = direction(&options, kind);
-    let of_2026 = matches!(options.values, Some(StarlinkValues::Seoul2026 | StarlinkValues::Seoul2026Fades));
-    if of_2026 && direction == StarlinkDirection::Up {
-        return Some(QueueFile::Discipline(DisciplineName::Codel));
-    }
-    let packets = match direction {
-        StarlinkDirection::Up => QUEUE.0,
-        StarlinkDirection::Down => QUEUE.1,
-    };
-    let room = DropTailFile { packets: Some(packets), counts: Some(CountsName::Waiting), ..DropTailFile::default() };
-    Some(QueueFile::Options(QueueOptions::DropFront(room)))
+    let room =
+        |packets| DropTailFile { packets: Some(packets), counts: Some(CountsName::Waiting), ..DropTailFile::default() };
+    Some(match (options.values, direction(&options, kind)) {
+        (Some(StarlinkValues::Seoul2026 | StarlinkValues::Seoul2026Fades), StarlinkDirection::Up) => {
+            QueueFile::Discipline(DisciplineName::Codel)
+        }
+        (Some(StarlinkValues::Sydney2026), StarlinkDirection::Up) => QueueFile::Discipline(DisciplineName::FqCodel),
+        (Some(StarlinkValues::Sydney2026), StarlinkDirection::Down) => {
+            QueueFile::Options(QueueOptions::DropTail(room(SYDNEY_2026_QUEUE_DOWN)))
+        }
+        (_, StarlinkDirection::Up) => QueueFile::Options(QueueOptions::DropFront(room(QUEUE.0))),
+        (_, StarlinkDirection::Down) => QueueFile::Options(QueueOptions::DropFront(room(QUEUE.1))),
+    })
 }
 
 impl Resolver<'_, '_, '_> {

@@ -254,6 +254,35 @@ mod seoul_2026 {
     }
 }
 
+/// Packets in the queue of the downlink of `sydney-2026`: with 300 to 1000 nine flows share it about as recorded
+/// (`benches/sky/starlink_competing.py`).
+pub(super) const SYDNEY_2026_QUEUE_DOWN: u32 = 500;
+
+/// What transfers over another dish show, 28 March to 8 April 2026 (github.com/MPTCP-FreeBSD/tcp-cc-starlink;
+/// `docs/models/starlink-sets.md` has each value's source and command). All else is that of `seoul-2026-fades`.
+mod sydney_2026 {
+    use super::{Allowance, Bytes, Duration, PauseFile, Rate};
+
+    /// Of the steps and the jitter of `seoul-2026-fades`, by smoothed round trips of twelve uploads.
+    pub const OF_SEOUL: f64 = 0.4;
+    /// Of the rates down of `seoul-2026`, by the sums of twelve runs of nine flows.
+    pub const RATES_DOWN_OF_SEOUL: f64 = 0.83;
+    /// Bit/s and bytes of IP, and s until the volume comes back, the least and the greatest: uploads with BBR to Sydney.
+    const ALLOWANCE_UP: (u64, u64) = (18_100_000, 443_000_000);
+    const RESTORED_S: [u64; 2] = [14 * 60, 17 * 60];
+
+    pub fn allowance_up() -> Option<Allowance> {
+        let (rate, bytes) = ALLOWANCE_UP;
+        Some(Allowance {
+            rate: Rate::from_bps(rate)?,
+            volume: Bytes(bytes),
+            filled: 1.0,
+            restored: Some(PauseFile::Drawn(RESTORED_S.map(Duration::from_secs).to_vec())),
+            restored_at: None,
+        })
+    }
+}
+
 /// What the values that a recording can show are without others.
 pub(super) struct Usual {
     pub rates: Vec<u64>,
@@ -371,6 +400,21 @@ impl Usual {
                     return before;
                 }
                 Usual { loss: seoul_2026::LOSS_BESIDE_FADES, fades: Some(seoul_2026::fades()), ..before }
+            }
+            StarlinkValues::Sydney2026 => {
+                let before = Usual::of(StarlinkValues::Seoul2026Fades, direction);
+                if !up {
+                    let scaled = |bps: u64| (sydney_2026::RATES_DOWN_OF_SEOUL * bps as f64).round() as u64;
+                    return Usual { rates: before.rates.iter().map(|&bps| scaled(bps)).collect(), ..before };
+                }
+                let scaled =
+                    |ms: [f64; 21]| quantiles(&ms.map(|ms| sydney_2026::OF_SEOUL * seoul_2026::OF_SEATTLE * ms));
+                Usual {
+                    step: scaled(SEATTLE_2023.step_ms),
+                    jitter: scaled(SEATTLE_2023.jitter_ms),
+                    allowance: sydney_2026::allowance_up(),
+                    ..before
+                }
             }
         }
     }

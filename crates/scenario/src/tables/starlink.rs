@@ -361,6 +361,10 @@ pub enum StarlinkValues {
     /// As seoul-2026, with other losses of the uplink: fades at any time and no outages before edges.
     #[serde(rename = "seoul-2026-fades")]
     Seoul2026Fades,
+    /// As seoul-2026-fades, with what another dish shows, March and April 2026: delays of two fifths, a limit on volume
+    /// that is restored, fair queueing of the uplink's flows (FQ-CoDel), and a short queue and lower rates down.
+    #[serde(rename = "sydney-2026")]
+    Sydney2026,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
