@@ -3,7 +3,8 @@
 `python benches/sky/starlink_competing.py [--seeds 5]` simulates them up to six cities and compares the sum, the share
 of each control and the ratio to one flow of CUBIC with files of github.com/MPTCP-FreeBSD/tcp-cc-starlink
 (`uplink-competitive-logs/`, April 2026). `--down` does it for downloads (`downlink-competitive-logs/`). Which files
-judge was decided by their names, before they were read.
+judge was decided by their names, before they were read. `--seoul` compares the uplink's queue, CoDel or FQ-CoDel, with
+uploads in Seoul (`starlink_seoul.py`).
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from numpy.typing import NDArray
 from starlink_downloads import FITTING
 from starlink_downloads import JUDGING as DOWN_JUDGING
 from starlink_farther import DOWN, JUDGING, LENGTH_S, LIMITS, one_way_ms
-from starlink_seoul import wire
+from starlink_seoul import JUDGING as SEOUL
+from starlink_seoul import keys_of, simulated, wire
 from starlink_unseen import FARTHER, SYDNEY, mean_and_range, verdict
 
 from skyhop import api
@@ -259,12 +261,31 @@ def compared(city: str, name: str, link: dict[str, Any], seeds: range, *, down: 
     return np.array([shares, theirs])
 
 
+def seoul(seeds: range) -> None:
+    """Prints uploads that judge `"seoul-2026"`, simulated with either queue."""
+    print("| upload | flows | queue | goodput, Mbit/s | sent again, % | mean smoothed round trip, ms |")
+    print("|---|---:|---|---|---|---|")
+    for one in SEOUL:
+        for queue in ("codel", "fq_codel"):
+            keys = keys_of(one.name, {"values": VALUES, "forward": {"queue": queue}})
+            means = np.mean([simulated(one, keys, seed) for seed in seeds], axis=0)
+            recorded = (one.mbps, one.resent_percent, one.mean_ms)
+            cells = [
+                f"{theirs:.{n}f}: {ours:.{n}f}" for theirs, ours, n in zip(recorded, means, (1, 2, 0), strict=True)
+            ]
+            print(f"| `{one.name}` | {one.flows} {one.control} | {queue} | {' | '.join(cells)} |", flush=True)
+
+
 def main() -> None:
     """Prints the tables."""
     parser = argparse.ArgumentParser()
+    parser.add_argument("--seoul", action="store_true")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--down", action="store_true")
     given = parser.parse_args()
+    if given.seoul:
+        seoul(range(1, 1 + given.seeds))
+        return
     print("| city | model | all flows, Mbit/s | range of 95 % | off | over one of CUBIC | rank correlation |")
     print("|---|---|---|---|---|---|---|")
     shares: dict[str, dict[str, Floats]] = {}

@@ -65,7 +65,8 @@ def starlink(
             "--session",
             metavar="FILE",
             help="JSON of iperf3, one direction, within two hours: single flows of CUBIC or Reno that losses limit: "
-            "fit the losses of a set to their goodput, by simulation. Repeat it for more: three or more are better.",
+            "fit the losses of a set to their goodput, and of uploads its delays to their round trips, by simulation. "
+            "Repeat it for more: three or more are better.",
             show_default=False,
         ),
     ] = None,
@@ -91,7 +92,7 @@ def starlink(
     """Fit the profile `starlink` to recordings: a table for a scenario, with the intervals in comments.
 
     Round trips give its delays, opportunities its grants, transfers its hours, rates, allowance, losses and fades.
-    Single flows of CUBIC give the losses of their session.
+    Single flows of CUBIC give the losses and the delays of their session.
     """
     from skyhop.starlink import (
         capacity_table,
@@ -117,7 +118,9 @@ def starlink(
         )
     if session:
         if files or grants is not None or hours or loaded:
-            terminal.fail("--session scales the losses of a set that other fits do not start from: fit it apart")
+            terminal.fail(
+                "--session scales the losses and delays of a set that other fits do not start from: fit it apart"
+            )
         if (begin, end) != (0.0, 1.0):
             terminal.fail(f"--part {part} has no effect with --session, which takes whole transfers: leave some aside")
         if draws is not None:

@@ -11,7 +11,8 @@ use crate::format::{
 use crate::scenario::{Allowance, Direction, Fades, Grants, LinkProfile, Starlink};
 use crate::tree::Path;
 use skyhop_base::{Duration, Rate};
-use skyhop_queue::DisciplineName;
+use skyhop_queue::fq_codel::FqCodelConfig;
+use skyhop_queue::{DisciplineName, QueueSpec};
 
 /// Slots of 15 s at :12, :27, :42 and :57: Mohan et al., "A multifaceted look at Starlink performance", WWW 2024
 /// (arXiv 2310.09242), §6; Tanveer et al., "Making sense of constellations", CoNEXT Companion 2023.
@@ -87,7 +88,11 @@ pub(super) fn queue(file: &LinkProfileFile, kind: TransmitterKind) -> Option<Que
         (Some(StarlinkValues::Seoul2026 | StarlinkValues::Seoul2026Fades), StarlinkDirection::Up) => {
             QueueFile::Discipline(DisciplineName::Codel)
         }
-        (Some(StarlinkValues::Sydney2026), StarlinkDirection::Up) => QueueFile::Discipline(DisciplineName::FqCodel),
+        (Some(StarlinkValues::Sydney2026), StarlinkDirection::Up) => {
+            // No recording tells whether the uplink marks packets.
+            let without_marks = FqCodelConfig { ecn: false, ..FqCodelConfig::default() };
+            QueueFile::Spec(Box::new(QueueSpec::FqCodel(without_marks)))
+        }
         (Some(StarlinkValues::Sydney2026), StarlinkDirection::Down) => {
             QueueFile::Options(QueueOptions::DropTail(room(SYDNEY_2026_QUEUE_DOWN)))
         }

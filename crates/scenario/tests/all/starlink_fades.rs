@@ -91,3 +91,33 @@ fn who_writes_a_loss_learns_that_the_fades_of_the_set_remain() {
         assert!(!warnings(&keys).contains(said), "{keys}");
     }
 }
+
+/// "sydney-2026" is "seoul-2026-fades" with shorter delays, a volume that is restored, other queues and lower rates
+/// down. Its downlink has all else of that set.
+#[test]
+fn a_set_of_flows_that_compete() {
+    let of = |values: &str| {
+        [json!("up"), json!("down")].map(|direction| {
+            let keys = json!({ "values": values, "direction": direction });
+            let spec = scenario(&with(&keys)).simulation_spec().links.wired[0].clone();
+            (slots(&spec).clone(), format!("{:?}", spec.queue))
+        })
+    };
+    let [(mut up, fair), (mut down, short)] = of("sydney-2026");
+    let [(before_up, _), (before_down, _)] = of("seoul-2026-fades");
+    assert!(fair.contains("FqCodel(") && fair.contains("ecn: false"), "{fair}");
+    assert!(short.contains("DropTail") && short.contains("500"), "{short}");
+    let pairs = [(&up.step, &before_up.step), (&up.jitter, &before_up.jitter)];
+    for (ours, theirs) in pairs.into_iter().flat_map(|(ours, theirs)| ours.iter().zip(theirs)) {
+        assert!((ours.as_secs_f64() - 0.4 * theirs.as_secs_f64()).abs() < 1e-6);
+    }
+    for (ours, theirs) in down.rates.iter().zip(&before_down.rates) {
+        assert!((*ours as f64 / *theirs as f64 - 0.83).abs() < 1e-6);
+    }
+    let bucket = format!("{:?}", up.allowance);
+    assert!(["18100000", "443000000"].iter().all(|part| bucket.contains(part)), "{bucket}");
+    (up.step, up.jitter, up.allowance) =
+        (before_up.step.clone(), before_up.jitter.clone(), before_up.allowance.clone());
+    down.rates.clone_from(&before_down.rates);
+    assert_eq!((up, down), (before_up, before_down));
+}
