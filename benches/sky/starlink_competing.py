@@ -270,9 +270,8 @@ def seoul(seeds: range) -> None:
             keys = keys_of(one.name, {"values": VALUES, "forward": {"queue": queue}})
             means = np.mean([simulated(one, keys, seed) for seed in seeds], axis=0)
             recorded = (one.mbps, one.resent_percent, one.mean_ms)
-            cells = [
-                f"{theirs:.{n}f}: {ours:.{n}f}" for theirs, ours, n in zip(recorded, means, (1, 2, 0), strict=True)
-            ]
+            rows = zip(recorded, means, (1, 2, 0), strict=True)
+            cells = [f"{theirs:.{digits}f}: {ours:.{digits}f}" for theirs, ours, digits in rows]
             print(f"| `{one.name}` | {one.flows} {one.control} | {queue} | {' | '.join(cells)} |", flush=True)
 
 

@@ -118,9 +118,7 @@ def starlink(
         )
     if session:
         if files or grants is not None or hours or loaded:
-            terminal.fail(
-                "--session scales the losses and delays of a set that other fits do not start from: fit it apart"
-            )
+            terminal.fail("--session scales losses and delays of a set that other fits do not start from: fit it apart")
         if (begin, end) != (0.0, 1.0):
             terminal.fail(f"--part {part} has no effect with --session, which takes whole transfers: leave some aside")
         if draws is not None:

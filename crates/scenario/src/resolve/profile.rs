@@ -77,9 +77,9 @@ fn direction(file: &StarlinkFile, kind: TransmitterKind) -> StarlinkDirection {
 
 /// The queue of a link with a profile, where none is written: it drops from its front (Brunstrom et al.,
 /// "Characterizing the configuration of Starlink queuing", IMC 2026, arXiv 2605.27717). The uplinks of `seoul-2026` and
-/// `seoul-2026-fades` have CoDel, which came closest to the uploads of the first (`docs/models/starlink-sets.md`). Those
-/// of `sydney-2026` have FQ-CoDel, and its downlinks a short queue: nine flows with as many controls share the former
-/// evenly, and not the latter (`docs/models/starlink-competing.md`).
+/// `seoul-2026-fades` have CoDel, which came closest to the uploads of the first (`docs/models/starlink-sets.md`).
+/// Those of `sydney-2026` have FQ-CoDel, and its downlinks a short queue: nine flows with as many controls share the
+/// former evenly, and not the latter (`docs/models/starlink-competing.md`).
 pub(super) fn queue(file: &LinkProfileFile, kind: TransmitterKind) -> Option<QueueFile> {
     let (options, _) = options(file)?;
     let room =

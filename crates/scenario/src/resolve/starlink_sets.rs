@@ -267,8 +267,9 @@ mod sydney_2026 {
     pub const OF_SEOUL: f64 = 0.4;
     /// Of the rates down of `seoul-2026`, by the sums of twelve runs of nine flows.
     pub const RATES_DOWN_OF_SEOUL: f64 = 0.83;
-    /// Bit/s and bytes of IP, and s until the volume comes back, the least and the greatest: uploads with BBR to Sydney.
+    /// Bit/s and bytes of IP, by uploads with BBR to Sydney.
     const ALLOWANCE_UP: (u64, u64) = (18_100_000, 443_000_000);
+    /// s until the volume comes back, the least and the greatest, by the same uploads.
     const RESTORED_S: [u64; 2] = [14 * 60, 17 * 60];
 
     pub fn allowance_up() -> Option<Allowance> {
