@@ -4,13 +4,15 @@
 the first three uploads with CUBIC to each city are fitted, the others judge. The uploads are those of
 `starlink_farther.py` and `starlink_unseen.py`. `--every` fits each upload by itself, also those in Seoul
 (`starlink_seoul.py`). `--rolling` predicts each upload, and each download of `starlink_downloads.py`, by the latest
-three before it, as `skyhop validate starlink` does. `--known` fits simulated uploads whose losses are known.
+three before it, as `skyhop validate starlink` does. `--known` fits simulated uploads whose losses are known,
+`--known-delays` those whose delays are.
 """
 
 from __future__ import annotations
 
 import argparse
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -22,8 +24,12 @@ from starlink_seoul import JUDGING as SEOUL_JUDGING
 from starlink_seoul import SEGMENT_B, Upload
 from starlink_unseen import FARTHER, SYDNEY
 
+from skyhop.inference import t_quantile
 from skyhop.starlink import buckets, sets, simulating
-from skyhop.starlink.sessions import fit_session, scaled, told_by
+from skyhop.starlink.session_delays import SEEDS as DELAYS_SEEDS
+from skyhop.starlink.session_delays import factor_of
+from skyhop.starlink.session_delays import told_by as told_delays
+from skyhop.starlink.sessions import fit_session, runs, scaled, sides, told_by
 from skyhop.starlink.transfers import Transfer
 from skyhop.validate.starlink_sessions import predictions
 
@@ -84,6 +90,37 @@ def known(factors: list[float], times: int) -> None:
         print(f"| {factor:g} | {np.mean([fit.factor for fit in fits]):.2f} | {inside} of {times} |", flush=True)
 
 
+def known_delays(factors: list[float], times: int) -> None:
+    """Prints fits of the delays of simulated uploads to Tokyo with factors that are known."""
+    print("| factor | uploads | fitted, geometric mean | deviation of the logarithm | as told | intervals of 90 % |")
+    print("|---:|---:|---:|---:|---:|---:|")
+    (upload,) = JUDGING["Tokyo"][:1]
+    one = transfer(upload, 0)
+    ends_s = one.sent_begins_s + one.sent_lengths_s
+    known_runs: dict[float, list[simulating.Simulated]] = {}
+
+    def simulated(factor: float, seeds: Sequence[int] = DELAYS_SEEDS) -> list[simulating.Simulated]:
+        return runs(one, [one], sides(VALUES, 1.0, down=False, delays=factor), seeds)
+
+    def once_each(factor: float) -> list[simulating.Simulated]:
+        """All uploads are compared with the same simulated ones."""
+        if factor not in known_runs:
+            known_runs[factor] = simulated(factor)
+        return known_runs[factor]
+
+    for factor in factors:
+        recorded = [run.srtt_at(ends_s) for run in simulated(factor, range(1001, 1001 + times))]
+        told = [told_delays(dataclasses.replace(one, rtt_ms=rtt_ms), once_each) for rtt_ms in recorded]
+        for together in (1, 3):
+            groups = [told[n : n + together] for n in range(0, times - together + 1, together)]
+            logs, deviations = np.array([factor_of(group) for group in groups]).T
+            off = t_quantile(len(DELAYS_SEEDS) - 1, level=0.9) * deviations
+            inside = int(np.sum(np.abs(logs - np.log(factor)) <= off))
+            cells = [f"{factor:g}", f"{together}", f"{np.exp(logs.mean()):.3f}", f"{logs.std(ddof=1):.2f}"]
+            cells += [f"{deviations.mean():.2f}", f"{inside} of {len(groups)}"]
+            print(f"| {' | '.join(cells)} |", flush=True)
+
+
 def every(cities: dict[str, list[Upload]]) -> None:
     """Prints the factor of each upload, and how much chance and uploads differ."""
     print("| uploads | losses over the set's | deviation of the logarithm | by chance |\n|---|---|---:|---:|")
@@ -116,8 +153,9 @@ def rolling(kind: str, cities: dict[str, list[Transfer]], seeds: range) -> None:
         found = predictions(dict(enumerate(ones)), VALUES)
         rest = range(FITTED, len(ones))
         recorded = float(np.mean([ones[n].mean_bps for n in rest])) / 1e6
-        ours = float(np.mean([found[n].mean_bps for n in rest])) / 1e6
-        each = float(np.mean([abs(found[n].mean_bps / ones[n].mean_bps - 1) for n in rest]))
+        each_bps = [float(np.mean([run.mean_bps for run in found[n].runs])) for n in rest]
+        ours = float(np.mean(each_bps)) / 1e6
+        each = float(np.mean([abs(bps / ones[n].mean_bps - 1) for bps, n in zip(each_bps, rest, strict=True)]))
         of_set = predicted([ones[n] for n in rest], {}, seeds)
         off, set_off = (f"{100 * abs(value / recorded - 1):.1f} %" for value in (ours, of_set))
         print(
@@ -134,7 +172,11 @@ def main() -> None:
     parser.add_argument("--known", type=int, default=0, help="Fit so many sessions of known losses instead.")
     parser.add_argument("--every", action="store_true", help="Fit each upload by itself.")
     parser.add_argument("--rolling", action="store_true", help="Predict each transfer by the latest before it.")
+    parser.add_argument("--known-delays", type=int, default=0, help="Fit so many uploads of known delays instead.")
     given = parser.parse_args()
+    if given.known_delays:
+        known_delays([0.2, 0.4, 1.0, 2.0], given.known_delays)
+        return
     if given.known:
         known([0.5, 1.0, 2.0, 4.0], given.known)
         return

@@ -11,8 +11,8 @@ import pytest
 from test_starlink_fit import iperf3
 from typer.testing import CliRunner
 
-from skyhop import api, cli, starlink
-from skyhop.starlink import buckets, sessions, sets, simulating
+from skyhop import api, cli, durations, starlink
+from skyhop.starlink import buckets, session_delays, sessions, sets, simulating
 from skyhop.starlink.sessions import fit_session, scaled
 from skyhop.starlink.transfers import Transfer
 from skyhop.validate import starlink_links, starlink_sessions
@@ -199,3 +199,91 @@ def test_the_latest_three_transfers_tell_the_losses_of_the_next(monkeypatch: pyt
     assert used == pytest.approx({100: 9, 200: 9, 300: (9 * 2) ** (1 / 2), 400: (9 * 2 * 4) ** (1 / 3), 500: 4})
     assert sorted(found) == [0, 2, 3, 4, 5]
     assert "by the goodput of the latest 3 transfers of this place before" in found[0].note
+
+
+def simulated_upload(delays: float, seed: int, *, after_s: float = 0.0, seconds: int = 180) -> Transfer:
+    """An upload over the set with so many times its delays, and its smoothed round trips of each second."""
+    profile = sessions.sides(VALUES, 1.0, down=False, delays=delays)
+    one = upload(1, after_s=after_s, seconds=seconds)
+    run = simulating.transfer_run(one, False, "cubic", 25.0, profile, seed=seed)
+    rtt_ms = run.srtt_at(one.sent_begins_s + one.sent_lengths_s)
+    return upload(
+        run.mean_bps / 1e6, after_s=after_s, seconds=seconds, rtt_ms=rtt_ms, least_rtt_ms=float(rtt_ms.min()),
+        mean_rtt_ms=float(rtt_ms.mean()),
+    )  # fmt: skip
+
+
+def test_a_fit_finds_the_delays_behind_simulated_uploads() -> None:
+    delays = 0.4
+    found = fit_session([simulated_upload(delays, 200)])
+    told, losses = found.parameters
+    assert told.name.startswith("delays") and losses.name.startswith("losses")
+    # Three minutes tell the factor to a half, so that of the set is excluded.
+    assert told.low <= delays <= told.high < 1 and found.delays == told.value
+    # The losses are those of the set, although the round trips are not; chance alone makes them differ by a third.
+    assert losses.value == pytest.approx(1, rel=0.4)
+    assert set(found.keys) == {"loss", "fades", "step", "jitter"}
+    of_set = buckets.resolved(sets.sides({"values": VALUES})).up
+    for key in ("step", "jitter"):
+        ours, theirs = ([durations.seconds(one) for one in keys[key]] for keys in (found.keys, of_set))
+        assert ours == pytest.approx([found.delays * one for one in theirs], abs=1e-5)
+
+
+def test_delays_that_no_factor_gives_are_refused() -> None:
+    def simulated(factor: float) -> list[simulating.Simulated]:
+        draws = [np.random.default_rng(seed).standard_normal(1200) for seed in range(4)]
+        return [
+            simulating.Simulated(1e6, *[np.empty(0)] * 2, 0, 0, 0, 50, srtt_ms=50 + 10 * factor * one) for one in draws
+        ]
+
+    draw = np.random.default_rng(9).standard_normal(120)
+
+    def factor(*recorded: Any) -> tuple[float, float]:
+        told = [session_delays.told_by(upload(9, rtt_ms=rtt_ms), simulated) for rtt_ms in recorded]
+        log_factor, deviation = session_delays.factor_of(told)
+        return float(np.exp(log_factor)), deviation
+
+    half, deviation = factor(50 + 5 * draw)
+    assert half == pytest.approx(0.5, rel=0.25) and 0 < deviation < 0.5
+    # One upload that drifts decides less than the two others.
+    together, wider = factor(50 + 5 * draw, 50 + 5 * draw[::-1], 50 + 5 * draw + np.linspace(0, 40, 120))
+    assert together == pytest.approx(0.5, rel=0.3) and wider >= deviation
+    with pytest.raises(ValueError, match="scatter more than those of the set do with 4 times its delays"):
+        factor(50 + 100 * draw)
+    with pytest.raises(ValueError, match="another distribution than those of the set: the least distance"):
+        factor(np.where(np.arange(120) < 60, 50.0, 60.0) + 0.01 * draw)
+    # Round trips that hardly scatter have the least factor that is tried.
+    assert factor(50 + 0.6 * draw)[0] < 0.09
+
+
+def test_delays_that_transfers_do_not_tell_are_those_of_the_set() -> None:
+    silent = fit_session([upload(9)])
+    assert silent.delays == 1 and "step" not in silent.keys
+    assert any("the reports have no smoothed round trips of intervals" in note for note in silent.notes)
+    assert not session_delays.tells(upload(9, reverse=True, rtt_ms=66 + np.arange(120.0)))
+    assert not session_delays.tells(upload(9, rtt_ms=np.full(120, 66.0)))
+
+
+def test_validate_predicts_round_trips_by_the_delays_of_earlier_uploads(tmp_path: Path) -> None:
+    lines = []
+    for n in range(2):
+        one = simulated_upload(0.4, 300 + n, after_s=190.0 * n)
+        document = iperf3(1, one.mean_bps, 180)
+        document["start"]["timestamp"]["timesecs"] = START_S + 190 * n
+        document["end"]["sum_received"] = {"bits_per_second": one.mean_bps}
+        assert one.rtt_ms is not None
+        for interval, rtt_ms in zip(document["intervals"], one.rtt_ms, strict=True):
+            interval["streams"][0]["rtt"] = round(1e3 * rtt_ms)
+        document["end"]["streams"][0]["sender"]["min_rtt"] = round(1e3 * one.rtt_ms.min())
+        (tmp_path / f"{n}.json").write_text(json.dumps(document))
+        lines.append(f"{n}.json,iperf3-json,37")
+    (tmp_path / "cases.csv").write_text("recording,kind,latitude_deg\n" + "\n".join(lines) + "\n")
+    rows = starlink_links.starlink(tmp_path)
+    distance = "smoothed round trip, Kolmogorov-Smirnov"
+    of_session = {row.case: row for row in rows if row.measure == distance + starlink_links.DELAYS_OF_SESSION}
+    of_set = {row.case: row for row in rows if row.measure == distance}
+    # The first has none before it.
+    assert set(of_session) == {"1.json"} and set(of_set) == {"0.json", "1.json"}
+    assert all(row.ok for row in of_session.values()) and not any(row.ok for row in of_set.values())
+    notes = [row.note for row in rows if row.measure == "goodput, losses of its session"]
+    assert len(notes) == 1 and "; delays 0." in notes[0]

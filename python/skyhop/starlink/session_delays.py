@@ -29,17 +29,31 @@ _LEAST_ROUND_TRIPS = 60
 #: Powers of two that are tried as factors.
 _POWERS = np.arange(-4.0, 2.01, 0.5)
 
+#: Runs of each upload with each factor: slots of one upload are few, so their steps and spreads scatter.
+SEEDS = range(1, 17)
+
+#: The distribution is another one where no factor brings it nearer than this. Our choice: chance alone makes uploads of
+#: five minutes differ by 0.05 to 0.1.
+_FARTHEST = 0.25
+
 #: The keys whose quantiles are multiplied.
 _KEYS = ("step", "jitter")
 
 
 @dataclass(frozen=True)
 class DelaysTold:
-    """What one upload tells of the delays of its session."""
+    """What one upload tells of the delays of its session: how far simulated uploads with each factor are from it."""
 
-    log_factor: float
-    deviation: float
-    """Standard deviation of `log_factor` by chance: how much those of simulated uploads differ."""
+    name: str
+    distances: Floats
+    """Distance (Kolmogorov and Smirnov) of each of the factors that are tried."""
+    runs: list[list[Floats]]
+    """Simulated round trips less their median, of each factor and seed."""
+
+    def distances_of_run(self, seed: int, power: float) -> Floats:
+        """The distances of one of the simulated uploads with about this factor, as if it were the recorded one."""
+        alike = self.runs[int(np.argmin(np.abs(_POWERS - power)))]
+        return _distances(alike[seed % len(alike)], self.runs)
 
 
 def scaled(values: str, factor: float) -> dict[str, Any]:
@@ -58,41 +72,60 @@ def tells(one: Transfer) -> bool:
 
 
 def told_by(one: Transfer, simulated: Callable[[float], Sequence[simulating.Simulated]]) -> DelaysTold:
-    """The factor at which simulated uploads are nearest to the recorded one. `simulated` runs them with a factor.
+    """What an upload tells. `simulated` runs it with a factor on the delays, once for each seed.
 
-    Raises ValueError where the nearest is the least or the greatest factor that is tried.
+    Raises ValueError for an upload without smoothed round trips.
     """
     if one.rtt_ms is None:
         raise ValueError(f"{one.name}: has no smoothed round trips")
     ends_s = one.sent_begins_s + one.sent_lengths_s
     runs = [[_centred(run.srtt_at(ends_s)) for run in simulated(2.0**power)] for power in _POWERS]
-    pooled = [np.concatenate(some) for some in runs]
-    power = _nearest(_centred(one.rtt_ms), pooled)
-    if not _POWERS[0] < power < _POWERS[-1]:
+    return DelaysTold(one.name, _distances(_centred(one.rtt_ms), runs), runs)
+
+
+def factor_of(told: Sequence[DelaysTold]) -> tuple[float, float]:
+    """The factor at which the mean distance of uploads is least: its logarithm, and its standard deviation by chance.
+
+    Chance is what simulated uploads with this factor tell in place of the recorded ones. A factor of 1/16 is the least
+    that is tried: smaller ones look alike. Raises ValueError where the greatest factor is the nearest, or all are far.
+    """
+    mean = np.mean([one.distances for one in told], axis=0)
+    power = _nearest(mean)
+    named = told[0].name if len(told) == 1 else f"{told[0].name} to {told[-1].name}"
+    if power >= _POWERS[-1]:
         raise ValueError(
-            f"{one.name}: its smoothed round trips scatter {'more' if power > 0 else 'less'} than those of the set do "
-            f"with {2**power:g} times its delays"
+            f"{named}: smoothed round trips scatter more than those of the set do with {2**power:g} times its delays"
         )
-    # What the runs with about this factor tell, each by itself.
-    alike = runs[int(np.argmin(np.abs(_POWERS - power)))]
-    return DelaysTold(
-        power * math.log(2), float(np.std([_nearest(run, pooled) for run in alike], ddof=1)) * math.log(2)
-    )
+    if mean.min() > _FARTHEST:
+        raise ValueError(
+            f"{named}: smoothed round trips have another distribution than those of the set: the least distance "
+            f"(Kolmogorov and Smirnov) with any factor on its delays is {mean.min():.2g}, and the most that is taken "
+            f"{_FARTHEST:g}"
+        )
+    seeds = range(len(told[0].runs[0]))
+    by_chance = [_nearest(np.mean([one.distances_of_run(seed, power) for one in told], axis=0)) for seed in seeds]
+    # The simulated uploads scatter as recorded ones do, so their mean is known to that over the root of their number.
+    deviation = float(np.std(by_chance, ddof=1)) * math.sqrt(1 + 1 / len(by_chance))
+    if len(told) > 1:
+        # Uploads may differ by more than chance: the jackknife takes what the others tell without each of them.
+        without = [_nearest(np.mean([one.distances for one in told if one is not left], axis=0)) for left in told]
+        deviation = max(deviation, math.sqrt((len(told) - 1) * float(np.var(without))))
+    return power * math.log(2), deviation * math.log(2)
 
 
-def _nearest(rtt_ms: Floats, pooled: Sequence[Floats]) -> float:
-    """The power at which the distance to simulated round trips is least, by a parabola through three powers."""
-    distances = [kolmogorov_smirnov(rtt_ms, other) for other in pooled]
+def _distances(rtt_ms: Floats, runs: Sequence[Sequence[Floats]]) -> Floats:
+    return np.array([kolmogorov_smirnov(rtt_ms, np.concatenate(list(some))) for some in runs])
+
+
+def _nearest(distances: Floats) -> float:
+    """The power with the least distance, by a parabola through three powers."""
     place = int(np.argmin(distances))
-    if place in (0, len(distances) - 1):
+    if place in (0, distances.size - 1):
         return float(_POWERS[place])
     before, least, after = distances[place - 1 : place + 2]
     bend = before - 2 * least + after
-    return (
-        float(_POWERS[place] + 0.5 * (before - after) / bend * (_POWERS[1] - _POWERS[0]))
-        if bend > 0
-        else float(_POWERS[place])
-    )
+    step = _POWERS[1] - _POWERS[0]
+    return float(_POWERS[place] + (0.5 * (before - after) / bend * step if bend > 0 else 0.0))
 
 
 def _centred(rtt_ms: Floats) -> Floats:

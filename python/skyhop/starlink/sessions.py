@@ -131,8 +131,8 @@ def fit_session(transfers: Sequence[Transfer], *, values: str | None = None) -> 
     delays, parameters, notes = 1.0, [], [f'fitted over values = "{chosen}" to the goodput of {_flows(transfers)}']
     telling = [one for one in transfers if session_delays.tells(one)]
     if telling:
-        widths = [delays_told_by(one, transfers, chosen) for one in telling]
-        log_delays, off = _of_session([one.log_factor for one in widths], [one.deviation for one in widths])
+        log_delays, deviation = session_delays.factor_of([delays_told_by(one, transfers, chosen) for one in telling])
+        off = t_quantile(len(session_delays.SEEDS) - 1, level=0.9) * deviation
         delays = float(f"{math.exp(log_delays):.4g}")
         between = math.exp(log_delays - off), math.exp(log_delays + off)
         parameters.append(Parameter("delays, over those of the set", delays, *between))
@@ -236,9 +236,9 @@ def check(one: Transfer) -> None:
 
 
 def delays_told_by(
-    one: Transfer, every: Sequence[Transfer], values: str, *, seeds: Sequence[int] = SEEDS
+    one: Transfer, every: Sequence[Transfer], values: str, *, seeds: Sequence[int] = session_delays.SEEDS
 ) -> session_delays.DelaysTold:
-    """What an upload tells of the delays of its session. The arguments and errors are those of `told_by`."""
+    """What an upload tells of the delays of its session. The arguments are those of `told_by`."""
 
     def simulated(factor: float) -> list[simulating.Simulated]:
         return runs(one, every, _with_delays(values, factor), seeds)

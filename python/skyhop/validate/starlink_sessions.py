@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +18,9 @@ SEEDS = range(1, 6)
 
 #: Runs of a transfer at each factor that is tried. Fewer than a fit has: three transfers make up for it.
 TOLD_SEEDS = range(1, 5)
+
+#: The same for the delays.
+DELAYS_SEEDS = range(1, 9)
 
 #: So many transfers before one tell its losses, the latest ones. Losses of downloads drift within the hour, and with
 #: more transfers the fit lags behind; with fewer chance decides. Our choice.
@@ -45,27 +48,35 @@ def predictions(transfers: Mapping[int, Transfer], values: str) -> dict[int, Pre
     # Several flows lose as often as one, but their goodput does not tell how often that is.
     foreseen = {number: one for number, one in transfers.items() if _tells(dataclasses.replace(one, streams=1))}
     every = list(transfers.values())
-    of_delays: dict[int, float | None] = {}
+    of_delays: dict[int, session_delays.DelaysTold] = {}
     of_losses: dict[tuple[int, float], float | None] = {}
 
-    def delays(number: int) -> float | None:
-        """The logarithm of the factor on the delays that a transfer tells."""
-        if number not in of_delays:
-            one = telling[number]
-            of_delays[number] = _log_factor(
-                lambda: (
-                    sessions.delays_told_by(one, every, values, seeds=TOLD_SEEDS) if session_delays.tells(one) else None
-                )
-            )
-        return of_delays[number]
+    def delays(numbers: Sequence[int]) -> tuple[float, int] | None:
+        """The factor on the delays that the latest of these transfers tell, and how many they are."""
+        latest = [number for number in numbers if session_delays.tells(telling[number])][:LATEST]
+        if not latest:
+            return None
+        for number in latest:
+            if number not in of_delays:
+                of_delays[number] = sessions.delays_told_by(telling[number], every, values, seeds=DELAYS_SEEDS)
+        try:
+            log_factor, _ = session_delays.factor_of([of_delays[number] for number in latest])
+        except ValueError:
+            # No factor gives their round trips, so they say nothing of others.
+            return None
+        # Two digits: each other factor would have its own losses of each transfer.
+        return float(f"{math.exp(log_factor):.2g}"), len(latest)
 
     def losses(number: int, factor: float) -> float | None:
         """The logarithm of the factor on the losses that a transfer tells, with this one on the delays."""
         if (number, factor) not in of_losses:
             one = telling[number]
-            of_losses[number, factor] = _log_factor(
-                lambda: sessions.told_by(one, every, values, seeds=TOLD_SEEDS, delays=factor)
-            )
+            try:
+                found = sessions.told_by(one, every, values, seeds=TOLD_SEEDS, delays=factor)
+                of_losses[number, factor] = found.log_factor
+            except ValueError:
+                # No factor gives its goodput, so it says nothing of the losses of others.
+                of_losses[number, factor] = None
         return of_losses[number, factor]
 
     found = {}
@@ -74,20 +85,17 @@ def predictions(transfers: Mapping[int, Transfer], values: str) -> dict[int, Pre
         before = [other for other in in_turn if 0 < one.start_s - telling[other].start_s <= sessions.SESSION_S]
         # The latest first, so that no more are simulated than are needed.
         before.reverse()
-        widths = _latest(map(delays, before))
-        # Two digits of the delays: each other factor would have its own losses of each transfer.
-        delay = float(f"{math.exp(float(np.mean(widths))):.2g}") if widths else 1.0
+        told = delays(before)
+        delay = told[0] if told else 1.0
         logs = _latest(losses(other, delay) for other in before)
         if logs:
             factor = math.exp(float(np.mean(logs)))
             named = f"the latest {len(logs)} transfers" if len(logs) > 1 else "the transfer"
             note = f"losses {factor:.2g} times those of the set, by the goodput of {named} of this place before"
-            if widths:
-                note += (
-                    f"; delays {delay:.2g} times those of the set, by the smoothed round trips of {len(widths)} of them"
-                )
+            if told:
+                note += f"; delays {delay:.2g} times those of the set, by the smoothed round trips of {told[1]} before"
             profile = sessions.sides(values, factor, down=one.reverse, delays=delay)
-            found[number] = Prediction(sessions.runs(one, every, profile, SEEDS), note, bool(widths))
+            found[number] = Prediction(sessions.runs(one, every, profile, SEEDS), note, told is not None)
     return found
 
 
@@ -97,15 +105,6 @@ def _tells(one: Transfer) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _log_factor(told: Callable[[], session_delays.DelaysTold | sessions.Told | None]) -> float | None:
-    """What a transfer tells; None if no factor gives what was recorded, so it says nothing of others."""
-    try:
-        found = told()
-    except ValueError:
-        return None
-    return None if found is None else found.log_factor
 
 
 def _latest(told: Iterable[float | None]) -> list[float]:
