@@ -218,6 +218,7 @@ def test_a_fit_finds_the_delays_behind_simulated_uploads() -> None:
     found = fit_session([simulated_upload(delays, 200)])
     told, losses = found.parameters
     assert told.name.startswith("delays") and losses.name.startswith("losses")
+    assert session_delays.TOO_LOW in found.notes
     # Three minutes tell the factor to a half, so that of the set is excluded.
     assert told.low <= delays <= told.high < 1 and found.delays == told.value
     # The losses are those of the set, although the round trips are not; chance alone makes them differ by a third.

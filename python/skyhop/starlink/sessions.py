@@ -108,8 +108,8 @@ def fit_session(transfers: Sequence[Transfer], *, values: str | None = None) -> 
     """Fits the losses of single flows of CUBIC or Reno, of one direction, that belong to one session, and their delays.
 
     Uploads tell the delays if their reports have smoothed round trips for each interval. `values` is the set that is
-    scaled; None takes the one that `skyhop validate starlink` takes for transfers
-    of their time. Raises ValueError for transfers that losses do not limit, and where they do not belong together.
+    scaled; None takes the one that `skyhop validate starlink` takes for transfers of their time. Raises ValueError for
+    transfers that losses do not limit, whose delays no factor gives, and where they do not belong together.
     """
     if not transfers:
         raise ValueError("no transfer to fit")
@@ -136,6 +136,7 @@ def fit_session(transfers: Sequence[Transfer], *, values: str | None = None) -> 
         delays = float(f"{math.exp(log_delays):.4g}")
         between = math.exp(log_delays - off), math.exp(log_delays + off)
         parameters.append(Parameter("delays, over those of the set", delays, *between))
+        notes.append(session_delays.TOO_LOW)
         if len(telling) < len(transfers):
             notes.append(f"The delays are those of {len(telling)} of them, which have smoothed round trips.")
     elif down:
