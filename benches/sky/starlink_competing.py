@@ -51,10 +51,6 @@ CONTROLS: dict[str, dict[str, Any]] = {
 #: From the start of one run to the next, s.
 EVERY_S = 313
 
-#: So many runs of each city are read: all of two cities up.
-READ_UP = {"Sydney": 10, "Tokyo": 10, "London": 3, "Mumbai": 3, "Ohio": 3, "São Paulo": 3}
-READ_DOWN = dict.fromkeys(READ_UP, 2)
-
 #: The set of the links.
 VALUES = "seoul-2026-fades"
 
@@ -227,6 +223,12 @@ def competing(link: dict[str, Any], seed: int, runs: int, *, down: bool) -> Floa
     return np.array([[8e-6 * arrived[f"{name}-{n}"] / LENGTH_S for name in CONTROLS] for n in range(runs)])
 
 
+def repeated(link: dict[str, Any], seeds: range, runs: int, *, down: bool) -> Floats:
+    """`competing` of each seed."""
+    with ThreadPoolExecutor(2) as pool:
+        return np.array(list(pool.map(functools.partial(competing, link, runs=runs, down=down), seeds)))
+
+
 def single(city: str, *, down: bool) -> float:
     """Mean Mbit/s of one recorded flow of CUBIC, a week before."""
     if down:
@@ -262,24 +264,18 @@ def order(a: Floats, b: Floats) -> float:
 
 def compared(city: str, name: str, link: dict[str, Any], seeds: range, *, down: bool) -> Floats:
     """Prints a row of a city, and returns the simulated and the recorded share of each control."""
-    recorded = np.array((DOWNLOADS if down else UP).get(city, []), float).reshape(-1, len(CONTROLS))
-    count = (READ_DOWN if down else READ_UP)[city]
-    with ThreadPoolExecutor(2) as pool:
-        runs = np.array(list(pool.map(lambda seed: competing(link, seed, count, down=down), seeds)))
-    sums = runs.sum(axis=2).mean(axis=1)
-    mean, low, high = mean_and_range(sums)
+    recorded = np.array((DOWNLOADS if down else UP)[city])
+    runs = repeated(link, seeds, len(recorded), down=down)
+    mean, low, high = mean_and_range(runs.sum(axis=2).mean(axis=1))
     shares = runs.mean(axis=(0, 1)) / mean
     of_one = single(city, down=down)
-    cells = [f"{mean:.1f}", f"{low:.1f} to {high:.1f}", "", f"{mean / of_one:.2f}", ""]
-    theirs = np.full(len(CONTROLS), np.nan)
-    if len(recorded):
-        total = float(recorded.sum(axis=1).mean())
-        theirs = recorded.mean(axis=0) / total
-        inside = "" if low <= total <= high else ", outside"
-        cells = [
-            f"{total:.1f}: {mean:.1f}", f"{low:.1f} to {high:.1f}{inside}", verdict("goodput", mean, total),
-            f"{total / of_one:.2f}: {mean / of_one:.2f}", f"{order(theirs, shares):.2f}",
-        ]  # fmt: skip
+    total = float(recorded.sum(axis=1).mean())
+    theirs = recorded.mean(axis=0) / total
+    inside = "" if low <= total <= high else ", outside"
+    cells = [
+        f"{total:.1f}: {mean:.1f}", f"{low:.1f} to {high:.1f}{inside}", verdict("goodput", mean, total),
+        f"{total / of_one:.2f}: {mean / of_one:.2f}", f"{order(theirs, shares):.2f}",
+    ]  # fmt: skip
     print(f"| {city} | {name} | {' | '.join(cells)} |", flush=True)
     return np.array([shares, theirs])
 
@@ -291,10 +287,7 @@ def later(seeds: range) -> None:
         every = []
         for city, (recorded,) in runs_read.items():
             link = models(city, down=down)["`sydney-2026`"]
-            count = (READ_DOWN if down else READ_UP)[city]
-            with ThreadPoolExecutor(2) as pool:
-                run = functools.partial(competing, link, runs=count, down=down)
-                found = np.array(list(pool.map(run, seeds)))
+            found = repeated(link, seeds, len((DOWNLOADS if down else UP)[city]), down=down)
             ours, theirs = found.mean(axis=(0, 1)), np.array(recorded)
             shares = np.array([100 * one / one.sum() for one in (theirs, ours)])
             every.append(shares)
@@ -343,7 +336,7 @@ def main() -> None:
     print("| city | model | all flows, Mbit/s | range of 95 % | off | over one of CUBIC | rank correlation |")
     print("|---|---|---|---|---|---|---|")
     shares: dict[str, dict[str, Floats]] = {}
-    for city in READ_UP:
+    for city in UP:
         for name, link in models(city, down=given.down).items():
             seeds = range(1, 1 + given.seeds)
             shares.setdefault(name, {})[city] = compared(city, name, link, seeds, down=given.down)

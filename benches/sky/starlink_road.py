@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skyhop import api
+from skyhop.starlink.measuring import kolmogorov_smirnov
 
 Floats = NDArray[np.float64]
 
@@ -121,13 +122,6 @@ def seconds(**keys: Any) -> Floats:
         return np.concatenate(list(pool.map(lambda seed: simulated(seed, 1, **keys), SEEDS)))
 
 
-def distance(a: Floats, b: Floats) -> float:
-    """The distance of Kolmogorov and Smirnov."""
-    points = np.union1d(a, b)
-    of_a, of_b = (np.searchsorted(np.sort(one), points, side="right") / one.size for one in (a, b))
-    return float(np.abs(of_a - of_b).max())
-
-
 def slot_rates(udp: Seconds) -> str:
     """The key `rates` from the seconds of UDP that are not empty: quantiles of means over 15 rows."""
     of_slots = [
@@ -186,7 +180,7 @@ def main() -> None:
                 found = seconds(**keys)
                 text = "shadows of 20 ms" if "share" in keys else "drives"
                 cells = [f"{np.median(one):.1f}" for one in (files[name].mbps, found)]
-                print(f"| `{name}`, {text} | {' | '.join(cells)} | {distance(files[name].mbps, found):.3f} |")
+                print(f"| `{name}`, {text} | {' | '.join(cells)} | {kolmogorov_smirnov(files[name].mbps, found):.3f} |")
         of_one = drawn(files["roam1"].blocks())
         for count in (4, 8):
             file = files[f"roam{count}"]

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -97,17 +98,12 @@ def known_delays(factors: list[float], times: int) -> None:
     (upload,) = JUDGING["Tokyo"][:1]
     one = transfer(upload, 0)
     ends_s = one.sent_begins_s + one.sent_lengths_s
-    known_runs: dict[float, list[simulating.Simulated]] = {}
 
     def simulated(factor: float, seeds: Sequence[int] = DELAYS_SEEDS) -> list[simulating.Simulated]:
         return runs(one, [one], sides(VALUES, 1.0, down=False, delays=factor), seeds)
 
-    def once_each(factor: float) -> list[simulating.Simulated]:
-        """All uploads are compared with the same simulated ones."""
-        if factor not in known_runs:
-            known_runs[factor] = simulated(factor)
-        return known_runs[factor]
-
+    # All uploads are compared with the same simulated ones.
+    once_each = functools.cache(simulated)
     for factor in factors:
         recorded = [run.srtt_at(ends_s) for run in simulated(factor, range(1001, 1001 + times))]
         told = [told_delays(dataclasses.replace(one, rtt_ms=rtt_ms), once_each) for rtt_ms in recorded]

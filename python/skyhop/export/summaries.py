@@ -48,11 +48,12 @@ def iperf3(
         for flow in flows
     ]
     protocol = _protocol(scenario)
+    epoch_ms = _epoch_ms(scenario)
     test = {"num_streams": len(flows), "omit": 0, "duration": simulated_s, "reverse": 0}
     start = {
         "connected": connected,
         "version": "skyhop",
-        "timestamp": {"timesecs": _epoch_ms(scenario) // 1000, "timemillisecs": _epoch_ms(scenario)},
+        "timestamp": {"timesecs": epoch_ms // 1000, "timemillisecs": epoch_ms},
         "test_start": {"protocol": protocol, **test} if protocol else test,
     }
     yield f'{{"start": {_json(start)},\n"intervals": ['

@@ -56,10 +56,10 @@ class DelaysTold:
     runs: list[list[Floats]]
     """Simulated round trips less their median, of each factor and seed."""
 
-    def distances_of_run(self, seed: int, power: float) -> Floats:
+    def distances_of_run(self, number: int, power: float) -> Floats:
         """The distances of one of the simulated uploads with about this factor, as if it were the recorded one."""
         alike = self.runs[int(np.argmin(np.abs(_POWERS - power)))]
-        return _distances(alike[seed % len(alike)], self.runs)
+        return _distances(alike[number], self.runs)
 
 
 def scaled(values: str, factor: float) -> dict[str, Any]:
@@ -108,8 +108,8 @@ def factor_of(told: Sequence[DelaysTold]) -> tuple[float, float]:
             f"(Kolmogorov and Smirnov) with any factor on its delays is {mean.min():.2g}, and the most that is taken "
             f"{_FARTHEST:g}"
         )
-    seeds = range(len(told[0].runs[0]))
-    by_chance = [_nearest(np.mean([one.distances_of_run(seed, power) for one in told], axis=0)) for seed in seeds]
+    numbers = range(len(told[0].runs[0]))
+    by_chance = [_nearest(np.mean([one.distances_of_run(n, power) for one in told], axis=0)) for n in numbers]
     # The simulated uploads scatter as recorded ones do, so their mean is known to that over the root of their number.
     deviation = float(np.std(by_chance, ddof=1)) * math.sqrt(1 + 1 / len(by_chance))
     if len(told) > 1:
@@ -120,7 +120,7 @@ def factor_of(told: Sequence[DelaysTold]) -> tuple[float, float]:
 
 
 def _distances(rtt_ms: Floats, runs: Sequence[Sequence[Floats]]) -> Floats:
-    return np.array([kolmogorov_smirnov(rtt_ms, np.concatenate(list(some))) for some in runs])
+    return np.array([kolmogorov_smirnov(rtt_ms, np.concatenate(some)) for some in runs])
 
 
 def _nearest(distances: Floats) -> float:

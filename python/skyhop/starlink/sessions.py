@@ -99,9 +99,7 @@ def scaled(values: str, factor: float, *, down: bool) -> dict[str, Any]:
 def sides(values: str, factor: float, *, down: bool, delays: float = 1.0) -> dict[str, Any]:
     """The keys of a wire with a set whose losses are scaled in one direction, and its delays in the uplink."""
     own = {"values": values, "direction": "down" if down else "up", **scaled(values, factor, down=down)}
-    found = sets.sides(own)
-    found["forward"]["profile"]["starlink"].update(session_delays.scaled(values, delays))
-    return found
+    return _with_delays(sets.sides(own), values, delays)
 
 
 def fit_session(transfers: Sequence[Transfer], *, values: str | None = None) -> SessionFit:
@@ -242,7 +240,7 @@ def delays_told_by(
     """What an upload tells of the delays of its session. The arguments are those of `told_by`."""
 
     def simulated(factor: float) -> list[simulating.Simulated]:
-        return runs(one, every, _with_delays(values, factor), seeds)
+        return runs(one, every, _with_delays(sets.sides({"values": values}), values, factor), seeds)
 
     return session_delays.told_by(one, simulated)
 
@@ -256,7 +254,7 @@ def told_by(
     ValueError where no factor gives the recorded goodput.
     """
     known: dict[float, Floats] = {}
-    delay_ms = _delay_ms(one, _with_delays(values, delays))
+    delay_ms = _delay_ms(one, _with_delays(sets.sides({"values": values}), values, delays))
 
     def at(power: float) -> float:
         """The logarithm of the mean goodput over the recorded one."""
@@ -299,11 +297,10 @@ def _mbps(goodput: Floats) -> str:
     return f"{goodput.mean() / 1e6:.3g} Mbit/s"
 
 
-def _with_delays(values: str, factor: float) -> dict[str, Any]:
-    """The keys of a wire with a set whose delays are scaled."""
-    found = sets.sides({"values": values})
-    found["forward"]["profile"]["starlink"].update(session_delays.scaled(values, factor))
-    return found
+def _with_delays(wire: dict[str, Any], values: str, factor: float) -> dict[str, Any]:
+    """The keys of a wire over a set, with its delays times a factor."""
+    wire["forward"]["profile"]["starlink"].update(session_delays.scaled(values, factor))
+    return wire
 
 
 def _delay_ms(one: Transfer, profile: Mapping[str, Any]) -> float:

@@ -214,7 +214,7 @@ def transfer_run(
     run = simulated(end_s)
     link = "{from}->{to}".format(**ends)
     series = run.flow_series.filter(run.flow_series["time_s"] > count_s + STEP_S / 2)
-    steps = series.group_by("time_s").agg(_sum("goodput_bps")).sort("time_s")
+    steps = series.group_by("time_s").agg(_column("goodput_bps").sum(), _column("srtt_s").mean()).sort("time_s")
     begins = steps["time_s"].to_numpy() - STEP_S - count_s
     rates = steps["goodput_bps"].to_numpy()
     sent, again, lost = _totals(run, link)
@@ -224,7 +224,6 @@ def transfer_run(
         sent, again, lost = sent - early[0], again - early[1], lost - early[2]
     segments = float(np.sum(rates)) * STEP_S / 8 / SEGMENT_B
     resends_s = np.empty(0) if transfer.is_udp else _resends_s(run, link, delay_ms / 1e3)
-    smoothed = series.group_by("time_s").agg(_mean("srtt_s")).sort("time_s")["srtt_s"]
     cwnd, srtt = (series[key].drop_nulls().to_numpy() for key in ("cwnd", "srtt_s"))
     return Simulated(
         mean_bps=float(np.mean(rates)) if rates.size else math.nan,
@@ -235,7 +234,7 @@ def transfer_run(
         cwnd_bytes=float(np.mean(cwnd)) * SEGMENT_B if cwnd.size else math.nan,
         least_rtt_ms=1e3 * float(np.min(srtt)) if srtt.size else math.nan,
         mean_rtt_ms=1e3 * float(np.mean(srtt)) if srtt.size else math.nan,
-        srtt_ms=1e3 * smoothed.cast(float).fill_null(math.nan).to_numpy() if srtt.size else np.empty(0),
+        srtt_ms=1e3 * steps["srtt_s"].cast(float).fill_null(math.nan).to_numpy() if srtt.size else np.empty(0),
     )
 
 
@@ -267,13 +266,7 @@ def _resends_s(run: Run, link: str, back_s: float) -> Floats:
     return np.asarray(every[np.isfinite(every)])
 
 
-def _sum(column: str) -> Any:
+def _column(name: str) -> Any:
     import polars as pl
 
-    return pl.col(column).sum()
-
-
-def _mean(column: str) -> Any:
-    import polars as pl
-
-    return pl.col(column).mean()
+    return pl.col(name)

@@ -185,12 +185,10 @@ def _transfer(document: dict[str, Any], name: str) -> Transfer:
         # Older versions tell only what the sender of datagrams sent, and how many of them came.
         mean *= 1 - float(loss) / 100
     senders = [one.get("sender", {}) for one in end.get("streams", [])]
-    rtts_us = [float(one["min_rtt"]) for one in senders if one.get("min_rtt")]
-    if not rtts_us:
-        rtts_us = [float(one["rtt"]) for entry in sent for one in entry.get("streams", []) if one.get("rtt")]
-    means_us = [float(one["mean_rtt"]) for one in senders if one.get("mean_rtt")]
-    if not means_us:
-        means_us = [float(one["rtt"]) for entry in sent for one in entry.get("streams", []) if one.get("rtt")]
+    rtts = [[float(one["rtt"]) for one in entry.get("streams", []) if one.get("rtt")] for entry in sent]
+    every_us = [rtt_us for of_interval in rtts for rtt_us in of_interval]
+    rtts_us = [float(one["min_rtt"]) for one in senders if one.get("min_rtt")] or every_us
+    means_us = [float(one["mean_rtt"]) for one in senders if one.get("mean_rtt")] or every_us
     each = [one["sum"].get("retransmits") for one in sent]
     retransmits = None if None in each else np.array(each, dtype=float)
     if retransmits is not None and retransmits.min() < 0:
@@ -198,7 +196,6 @@ def _transfer(document: dict[str, Any], name: str) -> Transfer:
     total = (end.get("sum_sent") or {}).get("retransmits") if retransmits is None else retransmits.sum()
     # Where the sender's system does not count them, the report has -1.
     total = None if total is None or float(total) < 0 else float(total)
-    rtts = [[float(one["rtt"]) for one in entry.get("streams", []) if one.get("rtt")] for entry in sent]
     windows = [[float(one["snd_cwnd"]) for one in entry.get("streams", []) if "snd_cwnd" in one] for entry in sent]
     packets = int((end.get("sum") or {}).get("packets") or sum(one["sum"].get("packets", 0) for one in sent))
     return Transfer(

@@ -29,6 +29,7 @@ from skyhop.starlink.simulating import Simulated
 from skyhop.starlink.transfers import Transfer
 from skyhop.validate import starlink_cases, starlink_measures, starlink_sessions
 from skyhop.validate.starlink_cases import Case
+from skyhop.validate.starlink_measures import Compared
 
 #: Runs of round trips whose measures are averaged: so many that they have so many round trips, within limits. Few slots
 #: scatter, so a short recording needs more.
@@ -62,6 +63,13 @@ _OF_PINGS: dict[str, tuple[float, str]] = {
     "spread": (0.25, "share"),
 }
 
+_SMOOTHED = {starlink_measures.smoothed_name(name): bound for name, bound in _OF_PINGS.items()}
+
+#: Those that are compared once more with the delays of the session.
+_OF_SESSION = {
+    name: _SMOOTHED[name] for name in map(starlink_measures.smoothed_name, (starlink_measures.DISTANCE, "spread"))
+}
+
 #: How far a measure may be off. Shares are of the recorded value, the others are differences. KS of RTT, contrast,
 #: goodput and the ratio of flows are the aims of the model; the others are our choice.
 BOUNDS: dict[str, tuple[float, str]] = {
@@ -73,11 +81,8 @@ BOUNDS: dict[str, tuple[float, str]] = {
     "goodput per second, Kolmogorov-Smirnov": (0.3, "distance"),
     "window": (0.25, "share"),
     "smoothed round trip, mean": (0.25, "share"),
-    **{starlink_measures.smoothed_name(name): bound for name, bound in _OF_PINGS.items()},
-    **{
-        starlink_measures.smoothed_name(name) + DELAYS_OF_SESSION: _OF_PINGS[name]
-        for name in (starlink_measures.DISTANCE, "spread")
-    },
+    **_SMOOTHED,
+    **{name + DELAYS_OF_SESSION: bound for name, bound in _OF_SESSION.items()},
     "repeated": (0.5, "share"),
     "repeated in a row": (0.25, "share"),
     "repeated near edges": (0.1, "difference"),
@@ -209,10 +214,10 @@ def _of_sessions(
             mean_bps = float(np.mean([run.mean_bps for run in predicted.runs]))
             row = _row(name, "goodput, losses of its session", transfer.mean_bps, mean_bps, predicted.note)
             rows.append((number, row))
-            for measure in starlink_measures.smoothed(transfer, predicted.runs) if predicted.has_delays else []:
-                if (of_session := measure.measure + DELAYS_OF_SESSION) in BOUNDS:
-                    row = _within(_row(name, of_session, measure.recorded, measure.simulated), measure.between)
-                    rows.append((number, row))
+            if predicted.has_delays:
+                measured = starlink_measures.smoothed(transfer, predicted.runs)
+                again = [each for each in measured if each.measure in _OF_SESSION]
+                rows += [(number, _of_measure(name, each, DELAYS_OF_SESSION)) for each in again]
     return rows
 
 
@@ -304,6 +309,11 @@ def _within(row: Row, between: tuple[float, float] | None) -> Row:
     return row if between is None else dataclasses.replace(row, low=between[0], high=between[1])
 
 
+def _of_measure(case: str, one: Compared, behind: str = "") -> Row:
+    """A measure of round trips with its interval; `behind` goes behind its name."""
+    return _within(_row(case, one.measure + behind, one.recorded, one.simulated), one.between)
+
+
 def _counted(case: str, measure: str, count: float, of: float, simulated: float) -> Row:
     """A share that was counted. Where none was, the recorded share may be anything up to 3 / `of` (95 %).
 
@@ -331,15 +341,13 @@ def _round_trips(case: str, recording: Recording, profile: Mapping[str, Any]) ->
     rows = []
     # In whole seconds an edge may be in the second before.
     found = starlink_measures.compared(recording, runs, edges=not recording.whole_seconds)
-    for measure in found:
-        if measure.measure == "loss":
+    for one in found:
+        if one.measure == "loss":
             of = float(np.count_nonzero(~by_the_clock(recording)))
-            row = _counted(case, "loss", measure.recorded * of, of, measure.simulated)
+            rows.append(_within(_counted(case, "loss", one.recorded * of, of, one.simulated), one.between))
         else:
-            row = _row(case, measure.measure, measure.recorded, measure.simulated)
-        rows.append(_within(row, measure.between))
-    told = any(measure.measure == "loss" for measure in found)
-    notes = [_on_loss(recording, told=told)]
+            rows.append(_of_measure(case, one))
+    notes = [_on_loss(recording, told=any(one.measure == "loss" for one in found))]
     if recording.whole_seconds:
         notes.append(
             "all times are whole seconds, so which round trips left at an edge is not known: the contrast of edges is "
@@ -416,8 +424,7 @@ def _transfer(one: _Read, least_ms: float | None, link: LinkAtStart) -> tuple[li
 
 def _smoothed(name: str, transfer: Transfer, runs: list[Simulated]) -> list[Row]:
     """The measures of the sender's smoothed round trips."""
-    found = starlink_measures.smoothed(transfer, runs)
-    rows = [_within(_row(name, one.measure, one.recorded, one.simulated), one.between) for one in found]
+    rows = [_of_measure(name, one) for one in starlink_measures.smoothed(transfer, runs)]
     if rows and not transfer.is_start_exact:
         why = "the file tells its start in whole seconds, so the contrast of edges is not compared"
         rows[0] = dataclasses.replace(rows[0], note=why)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -48,36 +49,32 @@ def predictions(transfers: Mapping[int, Transfer], values: str) -> dict[int, Pre
     # Several flows lose as often as one, but their goodput does not tell how often that is.
     foreseen = {number: one for number, one in transfers.items() if _tells(dataclasses.replace(one, streams=1))}
     every = list(transfers.values())
-    of_delays: dict[int, session_delays.DelaysTold] = {}
-    of_losses: dict[tuple[int, float], float | None] = {}
+
+    @functools.cache
+    def told_delays(number: int) -> session_delays.DelaysTold:
+        return sessions.delays_told_by(telling[number], every, values, seeds=DELAYS_SEEDS)
 
     def delays(numbers: Sequence[int]) -> tuple[float, int] | None:
         """The factor on the delays that the latest of these transfers tell, and how many they are."""
         latest = [number for number in numbers if session_delays.tells(telling[number])][:LATEST]
         if not latest:
             return None
-        for number in latest:
-            if number not in of_delays:
-                of_delays[number] = sessions.delays_told_by(telling[number], every, values, seeds=DELAYS_SEEDS)
         try:
-            log_factor, _ = session_delays.factor_of([of_delays[number] for number in latest])
+            log_factor, _ = session_delays.factor_of([told_delays(number) for number in latest])
         except ValueError:
             # No factor gives their round trips, so they say nothing of others.
             return None
         # Two digits: each other factor would have its own losses of each transfer.
         return float(f"{math.exp(log_factor):.2g}"), len(latest)
 
+    @functools.cache
     def losses(number: int, factor: float) -> float | None:
         """The logarithm of the factor on the losses that a transfer tells, with this one on the delays."""
-        if (number, factor) not in of_losses:
-            one = telling[number]
-            try:
-                found = sessions.told_by(one, every, values, seeds=TOLD_SEEDS, delays=factor)
-                of_losses[number, factor] = found.log_factor
-            except ValueError:
-                # No factor gives its goodput, so it says nothing of the losses of others.
-                of_losses[number, factor] = None
-        return of_losses[number, factor]
+        try:
+            return sessions.told_by(telling[number], every, values, seeds=TOLD_SEEDS, delays=factor).log_factor
+        except ValueError:
+            # No factor gives its goodput, so it says nothing of the losses of others.
+            return None
 
     found = {}
     in_turn = sorted(telling, key=lambda number: telling[number].start_s)

@@ -123,7 +123,7 @@ impl Resolver<'_, '_, '_> {
     }
 
     /// Warns that a grid does not join shells, although stations use the satellites of all of them. Without this
-    /// warning the end of a run says that there is no route, and not why.
+    /// warning a run ends with "no route" and does not say why.
     fn warn_of_shells(
         &mut self,
         file: &ConstellationFile,

@@ -197,7 +197,7 @@ const LAGOS_2023: RoundTrips = RoundTrips {
 /// starlink-TCP-Server; `docs/models/starlink-sets.md` has each value's source, interval and command). All else is that
 /// of `seattle-2023`.
 mod seoul_2026 {
-    use super::{Allowance, Bytes, Duration, Fades, LossFile, PauseFile, Rate};
+    use super::{Allowance, Duration, Fades, LossFile, PauseFile};
 
     /// Bit/s up: `skyhop fit starlink --loaded` of seven floods of 40 to 100 Mbit/s, until their arrivals fall.
     pub const RATES_UP: [u64; 21] = [
@@ -211,8 +211,8 @@ mod seoul_2026 {
     /// Bit/s down: a normal distribution of slots that lets pass what two floods of 300 and 500 Mbit/s got; its shape
     /// is our choice. 0.5, 25, 50, 75 and 99.5 %.
     pub const RATES_DOWN: [u64; 5] = [82_000_000, 305_000_000, 384_500_000, 464_000_000, 687_000_000];
-    /// Of the steps and the jitter of `seattle-2023`, so that smoothed round trips of uploads lie as far above their
-    /// least as recorded.
+    /// Factor on the steps and the jitter of `seattle-2023`, so that smoothed round trips of uploads lie as far above
+    /// their least as recorded.
     pub const OF_SEATTLE: f64 = 0.6;
     /// Lognormal, with the median and the deviation of the time for which a flood's datagrams stay away at 20 edges.
     pub const PAUSE_MS: [f64; 21] = [
@@ -243,14 +243,7 @@ mod seoul_2026 {
 
     /// Full at the start: nothing tells what a terminal sent before.
     pub fn allowance_up() -> Option<Allowance> {
-        let (rate, bytes) = ALLOWANCE_UP;
-        Some(Allowance {
-            rate: Rate::from_bps(rate)?,
-            volume: Bytes(bytes),
-            filled: 1.0,
-            restored: None,
-            restored_at: None,
-        })
+        super::full(ALLOWANCE_UP, None)
     }
 }
 
@@ -261,11 +254,11 @@ pub(super) const SYDNEY_2026_QUEUE_DOWN: u32 = 500;
 /// What transfers over another dish show, 28 March to 8 April 2026 (github.com/MPTCP-FreeBSD/tcp-cc-starlink;
 /// `docs/models/starlink-sets.md` has each value's source and command). All else is that of `seoul-2026-fades`.
 mod sydney_2026 {
-    use super::{Allowance, Bytes, Duration, PauseFile, Rate};
+    use super::{Allowance, Duration, PauseFile};
 
-    /// Of the steps and the jitter of `seoul-2026-fades`, by smoothed round trips of twelve uploads.
+    /// Factor on the steps and the jitter of `seoul-2026-fades`. Smoothed round trips of twelve uploads tell it.
     pub const OF_SEOUL: f64 = 0.4;
-    /// Of the rates down of `seoul-2026`, by the sums of twelve runs of nine flows.
+    /// Factor on the rates down of `seoul-2026`. The sums of nine flows in twelve runs tell it.
     pub const RATES_DOWN_OF_SEOUL: f64 = 0.83;
     /// Bit/s and bytes of IP, by uploads with BBR to Sydney.
     const ALLOWANCE_UP: (u64, u64) = (18_100_000, 443_000_000);
@@ -273,15 +266,13 @@ mod sydney_2026 {
     const RESTORED_S: [u64; 2] = [14 * 60, 17 * 60];
 
     pub fn allowance_up() -> Option<Allowance> {
-        let (rate, bytes) = ALLOWANCE_UP;
-        Some(Allowance {
-            rate: Rate::from_bps(rate)?,
-            volume: Bytes(bytes),
-            filled: 1.0,
-            restored: Some(PauseFile::Drawn(RESTORED_S.map(Duration::from_secs).to_vec())),
-            restored_at: None,
-        })
+        super::full(ALLOWANCE_UP, Some(PauseFile::Drawn(RESTORED_S.map(Duration::from_secs).to_vec())))
     }
+}
+
+/// A bucket of bit/s and bytes that is full at the start.
+fn full((rate, bytes): (u64, u64), restored: Option<PauseFile>) -> Option<Allowance> {
+    Some(Allowance { rate: Rate::from_bps(rate)?, volume: Bytes(bytes), filled: 1.0, restored, restored_at: None })
 }
 
 /// What the values that a recording can show are without others.
@@ -384,12 +375,11 @@ impl Usual {
                 if !up {
                     return Usual { rates: seoul_2026::RATES_DOWN.to_vec(), ..in_both };
                 }
-                let scaled = |ms: [f64; 21]| quantiles(&ms.map(|ms| seoul_2026::OF_SEATTLE * ms));
                 Usual {
                     rates: seoul_2026::RATES_UP.to_vec(),
                     allowance: seoul_2026::allowance_up(),
-                    step: scaled(SEATTLE_2023.step_ms),
-                    jitter: scaled(SEATTLE_2023.jitter_ms),
+                    step: scaled(SEATTLE_2023.step_ms, seoul_2026::OF_SEATTLE),
+                    jitter: scaled(SEATTLE_2023.jitter_ms, seoul_2026::OF_SEATTLE),
                     pause: PauseFile::Drawn(lengths(&seoul_2026::PAUSE_MS)),
                     loss: seoul_2026::LOSS_UP,
                     ..in_both
@@ -408,11 +398,10 @@ impl Usual {
                     let scaled = |bps: u64| (sydney_2026::RATES_DOWN_OF_SEOUL * bps as f64).round() as u64;
                     return Usual { rates: before.rates.iter().map(|&bps| scaled(bps)).collect(), ..before };
                 }
-                let scaled =
-                    |ms: [f64; 21]| quantiles(&ms.map(|ms| sydney_2026::OF_SEOUL * seoul_2026::OF_SEATTLE * ms));
+                let of_seattle = sydney_2026::OF_SEOUL * seoul_2026::OF_SEATTLE;
                 Usual {
-                    step: scaled(SEATTLE_2023.step_ms),
-                    jitter: scaled(SEATTLE_2023.jitter_ms),
+                    step: scaled(SEATTLE_2023.step_ms, of_seattle),
+                    jitter: scaled(SEATTLE_2023.jitter_ms, of_seattle),
                     allowance: sydney_2026::allowance_up(),
                     ..before
                 }
@@ -446,6 +435,10 @@ impl Usual {
 
 pub(super) fn lengths(ms: &[f64]) -> Vec<Duration> {
     ms.iter().map(|ms| Duration::from_nanos((ms * 1e6 + 0.5) as u64)).collect()
+}
+
+fn scaled(ms: [f64; 21], factor: f64) -> UpToFile {
+    quantiles(&ms.map(|ms| factor * ms))
 }
 
 fn quantiles(ms: &[f64]) -> UpToFile {
